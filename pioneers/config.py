@@ -1,0 +1,88 @@
+"""Configurations: frozen, keyword-only dataclasses that go to JSON and back."""
+
+import dataclasses
+import difflib
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Config:
+    """Base of every model's configuration; a subclass adds fields, checks and its table of presets."""
+
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
+
+    @classmethod
+    def preset(cls, name: str, **changes: Any) -> Self:
+        """The configuration of a published or book-sized model, with any fields changed.
+
+        Raises:
+            ValueError: there is no such preset or no such field.
+        """
+        if name not in cls.presets:
+            raise ValueError(
+                f"{cls.__name__} has no preset {name!r}{_suggest(name, cls.presets)}; "
+                f"known presets: {', '.join(cls.presets)}"
+            )
+        return cls.from_dict({**cls.presets[name], **changes})
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build from a mapping of fields; an unknown or missing field is named in the error.
+
+        Raises:
+            ValueError: a field is unknown, missing, or has a value the model cannot have.
+        """
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        for name in values:
+            if name not in fields:
+                raise ValueError(
+                    f"{cls.__name__} has no field {name!r}{_suggest(name, fields)}; "
+                    f"its fields: {', '.join(fields)}"
+                )
+        missing = [n for n, f in fields.items() if f.default is dataclasses.MISSING and n not in values]
+        if missing:
+            raise ValueError(f"{cls.__name__} needs a value for {', '.join(missing)}")
+        return cls(**values)
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return self.from_dict({**dataclasses.asdict(self), **changes})
+
+    def to_json(self) -> str:
+        """This configuration as JSON text, which :meth:`from_json` reads back."""
+        return json.dumps(dataclasses.asdict(self), indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what :meth:`to_json` wrote.
+
+        Raises:
+            ValueError: the text is not JSON, or names a field this configuration does not have.
+        """
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{cls.__name__}: not valid JSON ({error})") from error
+        if not isinstance(values, dict):
+            raise ValueError(f"{cls.__name__}: expected a JSON object, got {type(values).__name__}")
+        return cls.from_dict(values)
+
+    def _require_positive(self, *names: str) -> None:
+        for name in names:
+            value = getattr(self, name)
+            if not isinstance(value, int) or value <= 0:
+                raise ValueError(f"{type(self).__name__}: {name} must be a positive integer, not {value!r}")
+
+    def _require_heads_divide(self, d_model: int, num_heads: int) -> None:
+        if d_model % num_heads:
+            raise ValueError(
+                f"{type(self).__name__}: num_heads={num_heads} must divide d_model={d_model}, "
+                f"because every head gets d_model / num_heads of the width"
+            )
+
+
+def _suggest(name: str, known: Any) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

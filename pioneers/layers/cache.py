@@ -1,0 +1,43 @@
+"""The key/value cache: what lets generation process only the newest token."""
+
+from torch import Tensor
+
+
+class KVCache:
+    """Keys and values of the positions seen so far, for one attention layer, in memory allocated once.
+
+    Attributes:
+        length: number of positions stored, 0 at first.
+
+    Example:
+        >>> cache = KVCache(max_seq_len=8)
+        >>> keys, values = cache.update(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
+        >>> keys.shape, cache.length
+        (torch.Size([1, 2, 3, 4]), 3)
+    """
+
+    def __init__(self, max_seq_len: int) -> None:
+        self.max_seq_len = max_seq_len
+        self.length = 0
+        self._keys: Tensor | None = None
+        self._values: Tensor | None = None
+
+    def update(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Append keys and values ``(B, H, T, K)`` and return all of them, ``(B, H, length, K)``.
+
+        Raises:
+            ValueError: the cache is full.
+        """
+        end = self.length + k.shape[-2]
+        if end > self.max_seq_len:
+            raise ValueError(
+                f"the cache holds {self.max_seq_len} positions and {end} are needed; "
+                f"make it larger or generate fewer tokens"
+            )
+        if self._keys is None or self._values is None:
+            self._keys = k.new_empty(*k.shape[:-2], self.max_seq_len, k.shape[-1])
+            self._values = v.new_empty(*v.shape[:-2], self.max_seq_len, v.shape[-1])
+        self._keys[..., self.length : end, :] = k
+        self._values[..., self.length : end, :] = v
+        self.length = end
+        return self._keys[..., :end, :], self._values[..., :end, :]

@@ -1,0 +1,109 @@
+"""From token ids and pixels to vectors."""
+
+import torch
+from einops import rearrange
+from torch import Tensor, nn
+
+from pioneers.layers.positions import LearnedPositions
+
+
+class TextEmbedding(nn.Module):
+    """Token vectors plus learned position vectors, then dropout: the input of GPT.
+
+    Args:
+        vocab_size: V.
+        d_model: D.
+        max_seq_len: longest sequence.
+        dropout: share of the sums dropped in training.
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, *, max_seq_len: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.position = LearnedPositions(max_seq_len, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, input_ids: Tensor, start: int = 0) -> Tensor:
+        """Ids ``(B, T)`` → vectors ``(B, T, D)``; the first id stands at position ``start``.
+
+        Raises:
+            ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
+        """
+        if input_ids.ndim != 2 or input_ids.is_floating_point():
+            raise ValueError(
+                f"input_ids must be an integer tensor (B, T), got {input_ids.dtype} {tuple(input_ids.shape)}; "
+                f"for one sequence use ids[None]"
+            )
+        return self.dropout(self.token(input_ids) + self.position(input_ids.shape[1], start))
+
+
+def patchify(images: Tensor, patch_size: int) -> Tensor:
+    """Cut images ``(B, C, height, width)`` into flat patches ``(B, N, C · P · P)``, row by row.
+
+    :func:`unpatchify` is its inverse.
+
+    Raises:
+        ValueError: the patch size does not divide height and width.
+    """
+    height, width = images.shape[-2:]
+    if height % patch_size or width % patch_size:
+        raise ValueError(f"patch_size={patch_size} must divide the image, which is {height} x {width} pixels")
+    return rearrange(images, "b c (h p) (w q) -> b (h w) (c p q)", p=patch_size, q=patch_size)
+
+
+def unpatchify(patches: Tensor, patch_size: int, height: int) -> Tensor:
+    """Put the patches of :func:`patchify` together again: ``(B, N, C · P · P)`` → ``(B, C, height, width)``."""
+    return rearrange(
+        patches, "b (h w) (c p q) -> b c (h p) (w q)", h=height // patch_size, p=patch_size, q=patch_size
+    )
+
+
+class PatchEmbedding(nn.Module):
+    """Patches as tokens: one linear map for every patch, which is a convolution whose stride is its size.
+
+    Dosovitskiy et al. 2021, section 3.1, equation (1).
+
+    Args:
+        image_size: height and width of the square images, in pixels.
+        patch_size: P, which must divide it.
+        in_channels: C.
+        d_model: D.
+
+    Raises:
+        ValueError: the patch size does not divide the image size.
+    """
+
+    def __init__(self, image_size: int, patch_size: int, *, in_channels: int, d_model: int) -> None:
+        super().__init__()
+        if image_size % patch_size:
+            raise ValueError(f"patch_size={patch_size} must divide image_size={image_size}")
+        self.image_size, self.in_channels = image_size, in_channels
+        self.num_patches = (image_size // patch_size) ** 2
+        self.proj = nn.Conv2d(in_channels, d_model, kernel_size=patch_size, stride=patch_size)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, C, height, width) → (B, N, D).
+
+        Raises:
+            ValueError: the images do not have the promised shape.
+        """
+        expected = (self.in_channels, self.image_size, self.image_size)
+        if images.ndim != 4 or tuple(images.shape[1:]) != expected:
+            raise ValueError(f"images must be (B, C, height, width) with {expected}, got {tuple(images.shape)}")
+        return self.proj(images).flatten(2).transpose(1, 2)
+
+
+class ClassToken(nn.Module):
+    """A learned vector put in front of the sequence; its final state stands for the whole of it.
+
+    Args:
+        d_model: D.
+    """
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.vector = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) → (B, 1 + N, D)."""
+        return torch.cat([self.vector.expand(len(x), 1, -1), x], dim=1)

@@ -1,0 +1,29 @@
+"""How weights start."""
+
+import math
+
+from torch import nn
+
+from pioneers.layers.attention import MultiHeadAttention
+from pioneers.layers.feedforward import FeedForward
+from pioneers.layers.stack import Stack
+
+
+def init_weights(model: nn.Module, *, std: float = 0.02) -> None:
+    """Draw every linear map and embedding from N(0, std²) and set biases to zero, in place.
+
+    What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance of
+    the stream does not grow with depth: Radford et al. 2019, section 2.3.
+    """
+    for module in model.modules():
+        if isinstance(module, nn.Linear | nn.Conv2d | nn.Embedding):
+            nn.init.normal_(module.weight, std=std)
+        if isinstance(module, nn.Linear | nn.Conv2d) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+    for stack in (module for module in model.modules() if isinstance(module, Stack)):
+        residual_std = std / math.sqrt(2 * len(stack.blocks))
+        for module in stack.modules():
+            if isinstance(module, MultiHeadAttention):
+                nn.init.normal_(module.o_proj.weight, std=residual_std)
+            if isinstance(module, FeedForward):
+                nn.init.normal_(module.down.weight, std=residual_std)

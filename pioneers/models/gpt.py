@@ -1,0 +1,92 @@
+"""GPT: a causal stack over learned positions, trained to predict the next token.
+
+Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from pioneers.config import Config
+from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPTConfig(Config):
+    """The sizes of a GPT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+
+    vocab_size: int
+    max_seq_len: int
+    d_model: int
+    num_layers: int
+    num_heads: int
+    dropout: float = 0.0
+    norm_first: bool = True
+    activation: str = "gelu_tanh"
+
+    presets = {
+        "gpt": {
+            "vocab_size": 40478, "max_seq_len": 512, "d_model": 768, "num_layers": 12, "num_heads": 12,
+            "dropout": 0.1, "norm_first": False,
+        },
+        "gpt2": {
+            "vocab_size": 50257, "max_seq_len": 1024, "d_model": 768, "num_layers": 12, "num_heads": 12,
+            "dropout": 0.1,
+        },
+        "mini": {
+            "vocab_size": 1024, "max_seq_len": 256, "d_model": 192, "num_layers": 4, "num_heads": 6,
+        },
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
+        self._require_heads_divide(self.d_model, self.num_heads)
+
+
+class GPT(nn.Module):
+    """A decoder-only language model; the output layer shares its matrix with the token embedding.
+
+    Args:
+        config: sizes, for instance ``GPTConfig.preset("gpt2")``.
+
+    Example:
+        >>> import torch
+        >>> model = GPT(GPTConfig.preset("mini"))
+        >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
+        torch.Size([2, 5, 1024])
+    """
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = TextEmbedding(
+            config.vocab_size, config.d_model, max_seq_len=config.max_seq_len, dropout=config.dropout
+        )
+        self.stack = Stack(
+            config.num_layers,
+            config.d_model,
+            config.num_heads,
+            activation=config.activation,
+            dropout=config.dropout,
+            norm_first=config.norm_first,
+        )
+        self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.lm_head.weight = self.embed.token.weight
+        init_weights(self)
+
+    def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
+        """Ids ``(B, T)`` → the stack's output ``(B, T, D)``.
+
+        With ``caches`` (one per block, from :meth:`new_caches`) the ids are the next T of a longer sequence.
+        """
+        start = caches[0].length if caches else 0
+        return self.stack(self.embed(input_ids, start), causal=True, caches=caches)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """Ids ``(B, T)`` → logits ``(B, T, V)``; those at position t are for token t + 1."""
+        return self.lm_head(self.hidden_states(input_ids))
+
+    def new_caches(self) -> list[KVCache]:
+        """Empty key/value caches, one per block, for generation."""
+        return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]

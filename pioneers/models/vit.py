@@ -1,0 +1,75 @@
+"""ViT: patches as tokens, a class token in front, no mask. Dosovitskiy et al. 2021."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from pioneers.config import Config
+from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack, init_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class ViTConfig(Config):
+    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+
+    image_size: int
+    patch_size: int
+    num_classes: int
+    d_model: int
+    num_layers: int
+    num_heads: int
+    in_channels: int = 3
+    dropout: float = 0.0
+
+    presets = {
+        "base16": {
+            "image_size": 224, "patch_size": 16, "num_classes": 1000, "d_model": 768, "num_layers": 12,
+            "num_heads": 12,
+        },
+        "digits": {
+            "image_size": 8, "patch_size": 2, "num_classes": 10, "d_model": 64, "num_layers": 4,
+            "num_heads": 4, "in_channels": 1, "dropout": 0.1,
+        },
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        self._require_positive("image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads")
+        self._require_heads_divide(self.d_model, self.num_heads)
+
+
+class ViT(nn.Module):
+    """An encoder over image patches; the class token's final state is what the head reads.
+
+    Args:
+        config: sizes, for instance ``ViTConfig.preset("base16")``.
+
+    Example:
+        >>> import torch
+        >>> model = ViT(ViTConfig.preset("digits"))
+        >>> model(torch.zeros(2, 1, 8, 8)).shape
+        torch.Size([2, 10])
+    """
+
+    def __init__(self, config: ViTConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.patch = PatchEmbedding(
+            config.image_size, config.patch_size, in_channels=config.in_channels, d_model=config.d_model
+        )
+        self.cls_token = ClassToken(config.d_model)
+        self.position = LearnedPositions(1 + self.patch.num_patches, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        self.stack = Stack(
+            config.num_layers, config.d_model, config.num_heads, dropout=config.dropout, norm_eps=1e-6
+        )
+        self.head = nn.Linear(config.d_model, config.num_classes)
+        init_weights(self)
+
+    def hidden_states(self, images: Tensor) -> Tensor:
+        """Images ``(B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first."""
+        tokens = self.cls_token(self.patch(images))
+        return self.stack(self.dropout(tokens + self.position(tokens.shape[1])))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``."""
+        return self.head(self.hidden_states(images)[:, 0])
