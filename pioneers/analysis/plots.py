@@ -1,0 +1,64 @@
+"""Figures of the book: one look, readable on a white page and, inverted, on a dark one."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import matplotlib.pyplot as plt
+from torch import Tensor
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.image import AxesImage
+
+STYLE = {
+    "figure.figsize": (7.0, 3.4),
+    "figure.dpi": 110,
+    "figure.constrained_layout.use": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": "medium",
+    "axes.prop_cycle": plt.cycler(color=["#0063b2", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#475569"]),
+    "lines.linewidth": 1.8,
+    "legend.frameon": False,
+    "font.size": 10.0,
+}
+
+
+def use_book_style() -> None:
+    """Set matplotlib's defaults for the figures of the book."""
+    plt.rcParams.update(STYLE)
+
+
+def heatmap(
+    ax: "Axes",
+    values: Tensor,
+    *,
+    rows: Sequence[str] | None = None,
+    columns: Sequence[str] | None = None,
+    numbers: bool = False,
+    vmin: float = 0.0,
+    vmax: float | None = None,
+) -> "AxesImage":
+    """Draw a matrix ``(T, S)``, for instance attention weights: light is small, dark is large.
+
+    Args:
+        ax: where to draw.
+        values: the matrix.
+        rows, columns: labels of queries and keys.
+        numbers: also write each value, to two digits, in its cell.
+        vmin, vmax: ends of the colour scale; ``vmax`` is the largest value when left out.
+    """
+    matrix = values.detach().float().cpu().numpy()
+    top = float(matrix.max()) if vmax is None else vmax
+    image = ax.imshow(matrix, cmap="Blues", vmin=vmin, vmax=top, aspect="auto")
+    if rows is not None:
+        ax.set_yticks(range(len(rows)), rows)
+    if columns is not None:
+        ax.set_xticks(range(len(columns)), columns, rotation=45 if len(columns) > 6 else 0)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    if numbers:
+        for (i, j), value in [((i, j), v) for i, row in enumerate(matrix) for j, v in enumerate(row)]:
+            dark = value - vmin > 0.6 * (top - vmin)
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", color="white" if dark else "black")
+    return image

@@ -1,0 +1,41 @@
+"""From logits to the next token."""
+
+import torch
+from torch import Tensor
+
+
+def filter_logits(
+    logits: Tensor, *, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """Reshape the distribution given by ``logits (B, V)``; excluded tokens get −∞.
+
+    Args:
+        temperature: divides the logits; below 1 sharpens, above 1 flattens.
+        top_k: keep only the k most likely tokens (Fan et al. 2018).
+        top_p: then keep the smallest set of tokens whose probability reaches p (Holtzman et al. 2020). The most
+            likely token always stays.
+
+    Raises:
+        ValueError: a parameter is out of range.
+    """
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, not {temperature}; for greedy decoding use top_k=1")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, not {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must lie in (0, 1], not {top_p}")
+    logits = logits / temperature
+    if top_k is not None and top_k < logits.shape[-1]:
+        kth = logits.topk(top_k).values[..., -1:]
+        logits = logits.masked_fill(logits < kth, -torch.inf)
+    if top_p is not None:
+        ranked, order = logits.sort(descending=True, dim=-1)
+        before = ranked.softmax(-1).cumsum(-1) - ranked.softmax(-1)
+        outside = (before >= top_p).scatter(-1, order, before >= top_p)
+        logits = logits.masked_fill(outside, -torch.inf)
+    return logits
+
+
+def sample(logits: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
+    """One token id per row of ``logits (B, V)``, drawn from its softmax; returns ``(B, 1)``."""
+    return torch.multinomial(logits.float().softmax(-1), 1, generator=generator)

@@ -1,0 +1,6 @@
+"""Learning-rate schedules and weight-decay groups."""
+
+from pioneers.optim.groups import decay_groups
+from pioneers.optim.schedules import cosine
+
+__all__ = ["cosine", "decay_groups"]

@@ -1,0 +1,17 @@
+"""Which weights decay."""
+
+from typing import Any
+
+from torch import nn
+
+
+def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Parameter groups for AdamW: matrices decay; biases, gains and single vectors do not.
+
+    Radford et al. 2018, section 4.1: "all non bias or gain weights".
+    """
+    parameters = [p for p in model.parameters() if p.requires_grad]
+    return [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
