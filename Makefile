@@ -1,0 +1,54 @@
+# The few verbs of this project. Each makes its own .venv on first use; nothing else needs installing.
+
+PYTHON ?= python3
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# Progress bars are for people at a terminal, not for pages.
+export TQDM_DISABLE := 1
+
+.PHONY: help book test labs lint format clean
+
+help:
+	@echo "make book    run every lecture and build the book: _build/html/index.html"
+	@echo "make test    every test: style, package, labs, pages, notebooks"
+	@echo "make labs    the students' versions of the labs: labs/student/"
+	@echo "make lint    check the style;  make format  mend what can be mended"
+	@echo "make clean   remove what was built;  the environment is the folder .venv"
+
+# The stamp comes last: an installation that was interrupted starts again from an empty folder.
+.venv/.ready: pyproject.toml constraints.txt
+	@test -e $@ || rm -rf .venv
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Python 3.11 or newer is needed; found: $$($(PYTHON) --version 2>&1). Name another: make PYTHON=python3.12 ..."; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
+	@echo "Installing the tested versions into .venv (once; some minutes) ..."
+	@test -e .venv || $(PYTHON) -m venv .venv
+	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,dev]'
+	@touch $@
+
+_build/labs.stamp: .venv/.ready $(wildcard labs/*.py labs/*/*) $(shell find pioneers -name '*.py' 2>/dev/null)
+	python labs/release.py
+	@mkdir -p _build && touch $@
+
+labs: _build/labs.stamp
+
+# A page that failed must be read again: Sphinx would not repeat the warnings of a page it has read.
+book: .venv/.ready _build/labs.stamp
+	@test -e _build/book.stamp || rm -rf _build/.doctrees
+	@rm -f _build/book.stamp
+	jupyter-book build . -W --keep-going -q
+	@touch _build/book.stamp
+
+lint: .venv/.ready
+	ruff check .
+	ruff format --check .
+
+format: .venv/.ready
+	ruff check --fix .
+	ruff format .
+
+test: lint book
+	pytest --nbval --nbval-current-env tests _build/jupyter_execute/lectures _build/reference
+
+clean:
+	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

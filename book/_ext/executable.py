@@ -1,0 +1,101 @@
+"""What makes the book's pages executable.
+
+- Fresh results. They are cached under a key made of `pioneers`, the pinned versions and the running Python,
+  because the cache itself looks at a notebook's own code only. When the key changes, every page runs again.
+- Notebooks to take away. Each page written as text offers the notebook that the build ran.
+- Solutions that open. An admonition of class `dropdown` becomes a `<details>` element; no script is needed.
+- Figures that stay. Each states its size, so that the text below it does not jump when it arrives.
+"""
+
+import hashlib
+import re
+import shutil
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import imagesize
+from docutils import nodes
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+
+def results_key(root):
+    """Hash whatever the pages' results depend on beside their own text."""
+    files = [*root.joinpath("pioneers").rglob("*"), root / "constraints.txt"]
+    digest = hashlib.sha256(f"{sys.version} torch {version('torch')}".encode())
+    for file in sorted(file for file in files if file.is_file() and "__pycache__" not in file.parts):
+        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def choose_cache(app, config):
+    caches = Path(app.outdir).parent / ".jupyter_cache"
+    current = caches / results_key(Path(app.srcdir))
+    for stale in caches.glob("*"):
+        if stale != current:
+            shutil.rmtree(stale)
+    current.mkdir(parents=True, exist_ok=True)
+    config.nb_execution_cache_path = str(current)
+
+
+def offer_notebook(app, pagename, templatename, context, doctree):
+    executed = Path(app.outdir).parent / "jupyter_execute" / f"{pagename}.ipynb"
+    if context.get("page_source_suffix") == ".md" and executed.is_file():
+        target = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(executed, target)
+        context["ipynb_source"] = f"{pagename}.ipynb"
+
+
+def state_sizes(app, pagename, templatename, context, doctree):
+    sources = {name: Path(app.srcdir, source) for source, name in app.builder.images.items()}
+
+    def sized(match):
+        width, height = imagesize.get(sources[Path(match["src"]).name])
+        return f'{match[0]} width="{width}" height="{height}"' if width > 0 else match[0]
+
+    if "body" in context:
+        pattern = r'<img (?![^>]*\bwidth=)[^>]*?src="(?P<src>[^":]*_images/[^"]+)"'
+        context["body"] = re.sub(pattern, sized, context["body"])
+
+
+class Details(nodes.General, nodes.Element):
+    pass
+
+
+class Summary(nodes.General, nodes.TextElement):
+    pass
+
+
+class FoldDropdowns(SphinxPostTransform):
+    default_priority = 200
+    formats = ("html",)
+
+    def run(self):
+        for admonition in list(self.document.findall(nodes.Admonition)):
+            if "dropdown" in admonition["classes"]:
+                title, *body = admonition.children
+                details = Details(classes=["admonition", *admonition["classes"]], ids=admonition["ids"])
+                details += Summary("", "", *title.children, classes=["admonition-title"])
+                details += body
+                admonition.replace_self(details)
+
+
+def visit_as(tag):
+    def visit(self, node):
+        self.body.append(self.starttag(node, tag))
+
+    def depart(self, node):
+        self.body.append(f"</{tag}>\n")
+
+    return visit, depart
+
+
+def setup(app):
+    app.add_node(Details, html=visit_as("details"))
+    app.add_node(Summary, html=visit_as("summary"))
+    app.add_post_transform(FoldDropdowns)
+    app.connect("config-inited", choose_cache)
+    app.connect("html-page-context", offer_notebook, priority=400)
+    app.connect("html-page-context", state_sizes)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
