@@ -34,13 +34,14 @@ def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | N
     before = {name: x.clone() for name, x in args.items() if isinstance(x, Tensor)}
     try:
         value, refused = _quietly(answer, args, refuse)
-    except NotImplementedError:
-        return Outcome(error=NOT_WRITTEN)
     except Exception as error:
-        return Outcome(error=f"{type(error).__name__}: {error}", where=_own_line(error))
+        where = _own_line(error)
+        if "raise NotImplementedError" in where:
+            return Outcome(error=NOT_WRITTEN)
+        return Outcome(error=f"{type(error).__name__}: {error}", where=where)
     if refused:
         return Outcome(refused=refused)
-    changed = tuple(name for name, x in before.items() if not torch.equal(x, args[name]))
+    changed = tuple(name for name, x in before.items() if _differ(x, args[name]))
     if not isinstance(value, Tensor):
         return Outcome(kind=type(value).__name__, changed=changed)
     grads = _gradients(answer, probe, value) if value.is_floating_point() else {}
@@ -58,6 +59,10 @@ def arrange(probe: Probe) -> dict[str, Any]:
 def _with_gaps(x: Tensor) -> Tensor:
     """The same numbers in every second place of a larger tensor."""
     return torch.stack((x, torch.zeros_like(x)), dim=-1)[..., 0] if x.dim() else x.clone()
+
+
+def _differ(before: Tensor, after: Tensor) -> bool:
+    return not before.is_meta and not torch.equal(before, after)
 
 
 def _quietly(answer: Callable, args: Mapping[str, Any], refuse: frozenset[str] | None) -> tuple[Any, str]:
@@ -79,7 +84,7 @@ def _gradients(answer: Callable, probe: Probe, value: Tensor) -> dict[str, Tenso
     """Gradients of a weighted sum of the result; the weights are fixed and differ from place to place."""
     args = arrange(probe)
     leaves = {name: x.requires_grad_() for name, x in args.items() if is_real(x)}
-    # The answer gets copies that are not leaves, so that an in-place step shows as changed input, not as an error.
+    # Copies that are not leaves: torch lets the answer work in place on them, and the judge sees it changed.
     copies = {name: leaves[name] * 1 if name in leaves else x for name, x in args.items()}
     weights = torch.arange(value.numel(), dtype=torch.float64).cos().to(value.dtype).reshape(value.shape)
     try:

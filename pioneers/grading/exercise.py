@@ -77,7 +77,8 @@ class Outcome:
 class Run(Protocol):
     """Calls the answer on a probe. The judge knows an answer only through this."""
 
-    def __call__(self, probe: Probe) -> Outcome: ...
+    def __call__(self, probe: Probe) -> Outcome:
+        """What the answer makes of this probe."""
 
 
 @dataclass(frozen=True)

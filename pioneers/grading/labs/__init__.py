@@ -1,0 +1,23 @@
+"""The exercises of each lab, by number."""
+
+from pioneers.grading.exercise import Exercise
+from pioneers.grading.labs import self_attention
+
+_LABS = (self_attention,)
+_EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCISES}
+
+
+def numbers() -> list[str]:
+    """The numbers of all exercises, in order."""
+    return list(_EXERCISES)
+
+
+def find(key: str) -> Exercise:
+    """The exercise with this number.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if key not in _EXERCISES:
+        raise ValueError(f"there is no exercise {key!r}; the numbers are {', '.join(_EXERCISES)}")
+    return _EXERCISES[key]

@@ -1,0 +1,30 @@
+"""How far an answer may be from the reference, and why.
+
+Two right answers round differently: they add the same numbers in another order. A sum of n terms can be off
+by some √n to n units in the last place, and our probes sum a few dozen terms at most. So each type gets
+some tens of its own rounding units (half precision a few, being so coarse), far below what a mistake does
+to the numbers.
+"""
+
+import torch
+from torch import Tensor
+
+TOLERANCE = {
+    torch.float64: 1e-10,  # unit 2e-16; far below 6e-8, what a detour through float32 costs
+    torch.float32: 1e-5,  # unit 1.2e-7
+    torch.float16: 5e-3,  # unit 9.8e-4
+    torch.bfloat16: 4e-2,  # unit 7.8e-3
+}
+
+
+def close(got: Tensor, want: Tensor, dtype: torch.dtype | None, slack: float = 1.0) -> bool:
+    """Whether two tensors of one shape agree within the tolerance of ``dtype``; NaN agrees with NaN only."""
+    if not (got.is_floating_point() and want.is_floating_point()):
+        return torch.equal(got.to(want.dtype), want)
+    limit = TOLERANCE[dtype] * slack
+    return torch.allclose(got.double(), want.double(), rtol=limit, atol=limit, equal_nan=True)
+
+
+def allowed(dtype: torch.dtype | None) -> str:
+    """The tolerance in words."""
+    return f"Allowed: {TOLERANCE[dtype]:g} (rounding in {str(dtype).removeprefix('torch.')})" if dtype else ""
