@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from pioneers.grading.calling import call
-from pioneers.grading.exercise import Case, Exercise, Mistake, Outcome, Symptom
+from pioneers.grading.exercise import Exercise, Mistake, Outcome, Symptom, is_real
 from pioneers.grading.tolerance import TOLERANCE, close
 
 
@@ -38,6 +38,8 @@ def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
 def _same(got: Outcome, twin: Outcome) -> bool:
     if got.value is None or twin.value is None:
         return bool(got.error) and bool(twin.error)
+    if got.value.dtype != twin.value.dtype and not (is_real(got.value) and is_real(twin.value)):
+        return False
     coarsest = max((x.dtype for x in (got.value, twin.value)), key=lambda dtype: TOLERANCE.get(dtype, 0))
     return got.value.shape == twin.value.shape and close(got.value, twin.value, coarsest)
 
@@ -78,17 +80,22 @@ def has_nan_gradient(symptom: Symptom) -> bool:
     return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
 
 
+def overwrites_input(symptom: Symptom) -> bool:
+    """Right numbers, but an input has changed; that can spoil the gradient too."""
+    return symptom.stage in ("gradient", "inputs unchanged") and bool(symptom.case.outcome.changed)
+
+
 def fails_on_gaps(symptom: Symptom) -> bool:
     """Stops at ``view`` on a tensor that is not contiguous."""
     return symptom.stage == "runs" and "view size is not compatible" in symptom.case.outcome.error
 
 
-def on_empty_rows(case: Case) -> torch.Tensor:
-    """Where the reference gives a row of zeros."""
-    return (case.expected.value == 0).all(-1)
-
-
 COMMON = (
+    Mistake(
+        "the library does the work",
+        "The exercise asks for the very steps that this call hides. Its card says what you may use.",
+        shows=lambda symptom: symptom.stage == "allowed calls",
+    ),
     Mistake(
         "nothing returned",
         "The function ends without a return statement, so Python returns None.",
@@ -120,6 +127,11 @@ COMMON = (
         shows=fails_on_gaps,
     ),
     Mistake(
+        "the input is overwritten",
+        "A step in place (x -= ..., masked_fill_, x[...] = ...) changes the caller's tensor too.",
+        shows=overwrites_input,
+    ),
+    Mistake(
         "the gradient is cut",
         "detach, .data, .item(), .numpy() and torch.tensor(...) copy numbers out of the graph.",
         shows=cuts_gradient,
@@ -128,11 +140,6 @@ COMMON = (
         "NaN in the gradient",
         "A NaN made on the way and replaced at the end still comes back in the backward pass: never make it.",
         shows=has_nan_gradient,
-    ),
-    Mistake(
-        "the input is overwritten",
-        "A step in place (x -= ..., masked_fill_, x[...] = ...) changes the caller's tensor too.",
-        shows=lambda symptom: symptom.stage == "inputs unchanged",
     ),
     Mistake(
         "a tensor left on the CPU",

@@ -27,7 +27,7 @@ class Guard(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         name = getattr(func, "__name__", "")
-        culprit = name if _plain(name) in self.refuse else _caller_in_package()
+        culprit = f"`{name}`" if _plain(name) in self.refuse else _caller_in_package()
         if culprit:
             self.refused = self.refused or culprit
             raise Refused(culprit)
@@ -40,13 +40,10 @@ def _plain(name: str) -> str:
 
 
 def _caller_in_package() -> str:
-    """The function of ``pioneers`` that the current call comes from, if any."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file.startswith(GRADING):
-            return ""
-        if file.startswith(PACKAGE):
-            return f"pioneers: {frame.f_code.co_name}"
+    """The function of ``pioneers`` that the answer called to get here, if any."""
+    called, frame = "", sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.startswith(GRADING):
+        if frame.f_code.co_filename.startswith(PACKAGE):
+            called = f"`{frame.f_code.co_name}` of pioneers"
         frame = frame.f_back
-    return ""
+    return called

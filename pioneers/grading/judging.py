@@ -72,8 +72,7 @@ def _written(case: Case) -> tuple[str, ...]:
 def _allowed(case: Case) -> tuple[str, ...]:
     if case.outcome.refused:
         return (
-            f"Your answer calls `{case.outcome.refused}`, which does the work this exercise asks of you.",
-            "Write the steps yourself; the exercise card says what you may use.",
+            f"Your answer calls {case.outcome.refused}, which is refused here: write the steps yourself.",
         )
     return ()
 

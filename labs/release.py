@@ -1,0 +1,114 @@
+"""Make the students' versions of the labs, and run the references.
+
+    python labs/release.py
+
+From each ``labs/NN_topic/lab.md`` come two notebooks: ``labs/student/NN_topic.ipynb``, without solutions
+and hidden tests, and ``_build/reference/NN_topic.ipynb``, the lab with its solutions, run from top to
+bottom. What has not changed since is left alone.
+"""
+
+import hashlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import jupytext
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import Config, PyFileConfigLoader
+
+LABS = Path(__file__).resolve().parent
+ROOT = LABS.parent
+STUDENT = LABS / "student"
+REFERENCE = ROOT / "_build" / "reference"
+STAMP = "pioneers_source"  # metadata key: what a notebook was made from
+KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
+
+
+def main() -> None:
+    """Bring every lab up to date."""
+    os.environ["PATH"] = os.pathsep.join(
+        (str(Path(sys.executable).parent), os.environ["PATH"])
+    )  # for alembic
+    for source in sorted(LABS.glob("*/lab.md")):
+        name = source.parent.name
+        lab = read(source)
+        bring_up_to_date(
+            STUDENT / f"{name}.ipynb", digest(source, *LABS.glob("*.py")), student_version, lab, name
+        )
+        package = sorted((ROOT / "pioneers").rglob("*.py"))
+        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(source, *package), run, lab, name)
+
+
+def bring_up_to_date(target: Path, stamp: str, make, lab: NotebookNode, name: str) -> None:
+    """Make ``target`` unless it was made from the very same sources; never leave half a file."""
+    if target.exists() and nbformat.read(target, as_version=4).metadata.get(STAMP) == stamp:
+        return
+    print(f"making {target.relative_to(ROOT)}", flush=True)
+    notebook = make(lab, name)
+    notebook.metadata[STAMP] = stamp
+    target.parent.mkdir(parents=True, exist_ok=True)
+    half = target.with_suffix(".part")
+    nbformat.write(notebook, half)
+    half.replace(target)
+
+
+def read(source: Path) -> NotebookNode:
+    """The lab as a notebook that always names its kernel, with cell ids that stay the same."""
+    lab = jupytext.read(source)
+    lab.metadata["kernelspec"] = KERNEL
+    for number, cell in enumerate(lab.cells):
+        cell["id"] = cell.metadata.get("nbgrader", {}).get("grade_id", f"cell-{number}")
+    return lab
+
+
+def digest(*files: Path) -> str:
+    """A fingerprint of the contents of ``files``."""
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def config(course: Path) -> Config:
+    """The settings of ``nbgrader_config.py`` for a course in the folder ``course``."""
+    settings = PyFileConfigLoader("nbgrader_config.py", path=str(LABS)).load_config()
+    settings.CourseDirectory.root = str(course)
+    return settings
+
+
+def make_course(course: Path, lab: NotebookNode, name: str) -> NbGraderAPI:
+    """Put the lab into a new nbgrader course and generate its student version there.
+
+    Raises:
+        RuntimeError: nbgrader refuses the lab.
+    """
+    source = course / "source" / name / f"{name}.ipynb"
+    source.parent.mkdir(parents=True)
+    nbformat.write(lab, source)
+    api = NbGraderAPI(config=config(course))
+    result = api.generate_assignment(name)
+    if not result["success"]:
+        raise RuntimeError(f"nbgrader cannot make the student version of {name}:\n{result.get('log', '')}")
+    return api
+
+
+def student_version(lab: NotebookNode, name: str) -> NotebookNode:
+    """The lab without solutions, hidden tests and mark scheme."""
+    with tempfile.TemporaryDirectory() as folder:
+        make_course(Path(folder), lab, name)
+        student = nbformat.read(Path(folder) / "release" / name / f"{name}.ipynb", as_version=4)
+    student.metadata["mystnb"] = {"execution_mode": "off"}  # the book shows it as it is
+    return student
+
+
+def run(lab: NotebookNode, name: str) -> NotebookNode:
+    """The lab with its solutions, run in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        return NotebookClient(
+            lab, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
+        ).execute()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Banks of answers: wrong ones that students really write, and right ones written differently.
+
+A lab keeps its bank in ``wrong_answers.py`` beside ``lab.md``: two dictionaries, ``WRONG`` and ``RIGHT``,
+from exercise number to answers. An answer is source text, to be put where the student writes.
+"""
+
+import runpy
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Wrong(NamedTuple):
+    """A wrong answer.
+
+    Attributes:
+        misconception: what the student believes, in a few words.
+        diagnosis: the name of the mistake that the check must give.
+        source: the answer.
+    """
+
+    misconception: str
+    diagnosis: str
+    source: str
+
+
+class Right(NamedTuple):
+    """A right answer written another way than the reference.
+
+    Attributes:
+        how: what is different about it.
+        source: the answer.
+    """
+
+    how: str
+    source: str
+
+
+class Bank(NamedTuple):
+    """The answers kept for a lab, by exercise number."""
+
+    wrong: dict[str, list[Wrong]]
+    right: dict[str, list[Right]]
+
+
+def load(lab: Path) -> Bank:
+    """The bank of the lab in the folder ``lab``."""
+    names = runpy.run_path(str(lab / "wrong_answers.py"))
+    return Bank(names["WRONG"], names["RIGHT"])
