@@ -1,0 +1,74 @@
+"""The files of the built book: links that lead somewhere, figures in words, nothing fetched elsewhere."""
+
+import re
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from bs4 import BeautifulSoup
+
+
+@pytest.fixture(scope="module")
+def pages(html):
+    found = {
+        path: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for path in sorted(html.rglob("*.html"))
+        if "_static" not in path.relative_to(html).parts
+    }
+    assert html / "book" / "index.html" in found
+    return found
+
+
+def test_every_page_of_the_contents_is_built(root, html, pages):
+    files = re.findall(r"(?:root|file): (\S+)", (root / "_toc.yml").read_text())
+    assert {html / f"{file}.html" for file in files} <= set(pages)
+
+
+def test_internal_links_lead_somewhere(html, pages):
+    broken = []
+    for path, page in pages.items():
+        for link in page.select("a[href]"):
+            url = urlsplit(link["href"])
+            if url.scheme or link["href"] == "#":
+                continue
+            target = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if not target.is_file() or html not in target.parents:
+                broken.append(f"{path.name}: {link['href']}")
+            elif url.fragment and target in pages and not pages[target].find(id=unquote(url.fragment)):
+                broken.append(f"{path.name}: no place {link['href']}")
+    assert not broken
+
+
+def test_every_figure_says_what_it_shows(pages):
+    images = [
+        (path.name, image.get("alt", ""))
+        for path, page in pages.items()
+        for image in page.select("article img")
+    ]
+    poor = [(name, alt) for name, alt in images if len(alt) < 15 or re.search(r"\.(png|jpe?g|svg)$|/", alt)]
+    assert images
+    assert not poor
+
+
+def test_every_lecture_offers_its_notebook(html, pages):
+    lectures = [path for path in pages if path.parent.name == "lectures"]
+    assert lectures
+    for path in lectures:
+        link = pages[path].select_one("a[href$='.ipynb']")
+        assert link and (path.parent / link["href"]).resolve().is_file()
+
+
+def test_nothing_is_fetched_from_elsewhere(html, pages):
+    fetched = [
+        f"{path.name}: {value}"
+        for path, page in pages.items()
+        for element in page.select("script, link[rel~=stylesheet], link[rel~=preload], img, iframe, source")
+        for value in [element.get("src") or element.get("href") or ""]
+        if urlsplit(value).netloc
+    ]
+    inline = [path.name for path, page in pages.items() for s in page.select("script") if "cdn" in s.text]
+    imported = [
+        style.name
+        for style in html.rglob("*.css")
+        if re.search(r"(@import|url\()\s*[\"']?(https?:)?//", style.read_text(encoding="utf-8"))
+    ]
+    assert not fetched + inline + imported

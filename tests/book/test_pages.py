@@ -1,0 +1,135 @@
+"""The book in a browser, page by page, in both themes and on a narrow screen."""
+
+import functools
+import http.server
+import re
+import shutil
+import threading
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+WEIGHT = 1_500_000  # bytes of a page with everything it loads, nothing compressed
+SHIFT = 0.05  # how much of the screen may jump while a page loads (the cumulative layout shift)
+OBSERVE = """
+window.shift = 0;
+new PerformanceObserver(list => list.getEntries().forEach(entry => { window.shift += entry.value; }))
+  .observe({ type: "layout-shift", buffered: true });
+"""
+VISIBLE_TEXT = """
+(() => {
+  const copy = document.querySelector("article").cloneNode(true);
+  copy.querySelectorAll("pre, code, script, .katex").forEach(element => element.remove());
+  return copy.textContent;
+})()
+"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def address(html):
+    handler = functools.partial(Quiet, directory=str(html))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no browser: sudo apt install chromium")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def names(root):
+    return re.findall(r"(?:root|file): (\S+)", (root / "_toc.yml").read_text())
+
+
+class Visit:
+    """One page as it loaded: what it asked for, what it weighed, what it complained about."""
+
+    def __init__(self, browser, address, name, theme, width):
+        self.name, self.complaints, self.outside, self.weight = name, [], [], 0
+        self.context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=theme)
+        self.page = self.context.new_page()
+        self.page.add_init_script(OBSERVE)
+        self.page.on("console", self.listen)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("response", self.weigh)
+        self.page.route(lambda url: not url.startswith((address, "data:")), self.refuse)
+        self.page.goto(f"{address}{name}.html", wait_until="load")
+        self.page.evaluate("document.fonts.ready.then(() => true)")
+
+    def listen(self, message):
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def weigh(self, response):
+        self.weight += len(response.body())
+
+    def refuse(self, route):
+        self.outside.append(route.request.url)
+        route.abort()
+
+
+@pytest.fixture(scope="module")
+def visits(browser, address, names):
+    """Every page in the light and the dark theme on a wide screen, and on a phone's."""
+    ways = [("light", 1280), ("dark", 1280), ("light", 320)]
+    found = [Visit(browser, address, name, *way) for name in names for way in ways]
+    yield found
+    for visit in found:
+        visit.context.close()
+
+
+def test_pages_load_without_complaint_and_alone(visits):
+    assert not [(visit.name, visit.complaints) for visit in visits if visit.complaints]
+    assert not [(visit.name, visit.outside) for visit in visits if visit.outside]
+
+
+def test_formulas_are_typeset(visits):
+    texts = {visit.name: visit.page.evaluate(VISIBLE_TEXT) for visit in visits}
+    raw = {name: re.findall(r"\$[^$\n]+\$|\\[(\[]|\\[a-zA-Z]{2,}", text) for name, text in texts.items()}
+    assert not {name: found for name, found in raw.items() if found}
+    assert sum(visit.page.locator("article .katex").count() for visit in visits) > 0
+    assert sum(visit.page.locator(".katex-error").count() for visit in visits) == 0
+
+
+def test_pages_are_light_and_steady(visits):
+    assert not {visit.name: visit.weight for visit in visits if visit.weight > WEIGHT}
+    shifts = {visit.name: visit.page.evaluate("window.shift") for visit in visits}
+    assert not {name: shift for name, shift in shifts.items() if shift > SHIFT}
+
+
+def test_nothing_is_wider_than_the_screen(visits):
+    assert not [visit.name for visit in visits if visit.page.evaluate(
+        "document.documentElement.scrollWidth > document.documentElement.clientWidth")]  # fmt: skip
+
+
+def test_both_themes_are_worn(visits):
+    themes = {visit.page.evaluate("document.documentElement.dataset.theme") for visit in visits}
+    assert themes == {"light", "dark"}
+
+
+def test_a_solution_opens_by_keyboard(visits):
+    found = [visit.page.locator("article details.admonition").first for visit in visits]
+    closed = [box for box in found if box.count()]
+    assert closed
+    box = closed[0]
+    assert box.get_attribute("open") is None
+    box.locator("summary").first.focus()
+    box.page.keyboard.press("Enter")
+    assert box.get_attribute("open") is not None

@@ -1,0 +1,37 @@
+"""What every test may use, and the rule of `.ci/run`: there, a test that is skipped has failed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The repository's folder."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def html(root):
+    """The folder of the built book."""
+    folder = root / "_build" / "html"
+    if not (folder / "index.html").is_file():
+        pytest.skip("the book is not built: run `make book`")
+    return folder
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "gpu: needs a GPU; the only tests that may be skipped everywhere")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    strict = os.environ.get("PIONEERS_NO_SKIP") and not item.get_closest_marker("gpu")
+    if strict and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped where nothing may be skipped: {report.longrepr[-1]}"
+    return report

@@ -1,0 +1,96 @@
+"""The build does what it promises, proved on a book of one page: fresh numbers, and nothing wrong passes."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from unittest.mock import ANY
+
+import pytest
+
+PAGE = """\
+---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+kernelspec:
+  display_name: Python 3
+  language: python
+  name: python3
+---
+
+# A page
+
+$x^2$
+
+```{code-cell}
+from pathlib import Path
+print("the number is", Path("../pioneers/number.txt").read_text())
+```
+"""
+
+
+class Book:
+    """A copy of the book's frame with one page, and the real `make book` to build it."""
+
+    def __init__(self, root, folder):
+        self.folder = folder
+        for name in ("Makefile", "_config.yml", "constraints.txt", "pyproject.toml"):
+            shutil.copy2(root / name, folder / name)
+        for name in ("_ext", "_static", "_templates", "references.bib"):
+            copy = shutil.copytree if (root / "book" / name).is_dir() else shutil.copy2
+            (folder / "book").mkdir(exist_ok=True)
+            copy(root / "book" / name, folder / "book" / name)
+        for name in ("lectures", "pioneers", "labs"):
+            (folder / name).mkdir()
+        (folder / "labs" / "release.py").touch()
+        (folder / "_toc.yml").write_text("format: jb-book\nroot: lectures/page\n")
+        (folder / "pioneers" / "number.txt").write_text("41")
+        self.write(PAGE)
+
+    def write(self, text):
+        (self.folder / "lectures" / "page.md").write_text(text)
+
+    def build(self):
+        environment = os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
+        run = subprocess.run(
+            ["make", "-o", ".venv/.ready", "book"],  # this environment, instead of one of its own
+            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        return run.returncode, re.sub(r"\x1b\[[\d;]*m", "", run.stderr)
+
+    def page(self):
+        return (self.folder / "_build" / "html" / "lectures" / "page.html").read_text()
+
+
+@pytest.fixture
+def book(root, tmp_path):
+    return Book(root, tmp_path)
+
+
+def test_numbers_are_never_stale(book):
+    assert book.build() == (0, ANY)
+    assert "the number is 41" in book.page()
+    (book.folder / "pioneers" / "number.txt").write_text("42")
+    assert book.build() == (0, ANY)
+    assert "the number is 42" in book.page()
+
+
+def test_a_failing_cell_fails_every_build_and_is_named(book):
+    book.write(PAGE.replace("print(", "prin("))
+    for _ in range(2):
+        code, errors = book.build()
+        assert code != 0
+        assert "lectures/page.md: WARNING: Executing notebook failed" in errors
+        assert "NameError: name 'prin' is not defined" in errors
+
+
+def test_a_warning_fails_every_build_and_is_named(book):
+    book.write(PAGE.replace("$x^2$", r"$\frob{x}$ and {ref}`nowhere`"))
+    for _ in range(2):
+        code, errors = book.build()
+        assert code != 0
+        assert "page.md:14: WARNING: formula does not parse" in errors
+        assert "undefined label: 'nowhere'" in errors

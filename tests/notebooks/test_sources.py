@@ -1,0 +1,38 @@
+"""What a lecture's text promises: short cells, and figures described in words."""
+
+import jupytext
+import pytest
+import yaml
+
+from tests.conftest import ROOT
+
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+LECTURES = [
+    page["file"] for part in TOC["parts"] for page in part["chapters"] if page["file"].startswith("lectures/")
+]
+
+
+@pytest.fixture(params=LECTURES)
+def cells(request):
+    notebook = jupytext.read(ROOT / f"{request.param}.md")
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_cells_fit_a_screen(cells):
+    too_long = [cell.source for cell in cells if len(cell.source.splitlines()) > 25]
+    assert not too_long
+
+
+def test_figures_have_words(cells):
+    """A cell that shows a figure says in its metadata what can be seen."""
+    silent = [
+        cell.source
+        for cell in cells
+        if "plt.show()" in cell.source and not cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+    ]
+    assert not silent
+
+
+def test_no_cell_may_fail_in_silence(cells):
+    assert cells
+    assert not [cell.source for cell in cells if "raises-exception" in cell.metadata.get("tags", [])]

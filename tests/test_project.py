@@ -1,0 +1,203 @@
+"""The habits of the project: budgets, the direction of imports, one place for versions."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted(ROOT.glob("pioneers/**/*.py"))
+TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
+FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
+CHAIN = {"layers": 0, "models": 1, "analysis": 2, "weights": 2, "grading": 3, "cli": 4}
+GPU_RUNTIME = re.compile(r"nvidia-|cuda-|triton")
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def functions(path):
+    return [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, FUNCTIONS)]
+
+
+def length(function):
+    """Lines of a function without its docstring."""
+    documented = ast.get_docstring(function) is not None
+    docstring = function.body[0].end_lineno - function.body[0].lineno + 1 if documented else 0
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+def imports(path):
+    """Every module a file imports, in full: `from . import x` in pioneers/a/b.py gives pioneers.a.x."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            yield module
+            if module == "pioneers":
+                yield from (f"pioneers.{alias.name}" for alias in node.names)
+
+
+def part(module):
+    """The part of `pioneers` a module belongs to, or None: pioneers.layers.norms gives layers."""
+    names = module.split(".")
+    return names[1] if names[0] == "pioneers" and len(names) > 1 else None
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_a_file_is_short(path):
+    assert len(path.read_text().splitlines()) <= 250
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_functions_are_short(path):
+    long = [f"{f.name}: {length(f)} lines" for f in functions(path) if length(f) > 40]
+    longest = max(map(length, functions(path)), default=0)
+    allowed = 1 if "# long: " in path.read_text() and longest <= 60 else 0
+    assert len(long) <= allowed, f"split {long}, or give the one a line `# long: reason` (60 lines at most)"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if "layers" in p.parts], ids=name)
+def test_layers_have_few_knobs(path):
+    constructors = [f for f in functions(path) if f.name == "__init__"]
+    knobs = {f.lineno: len(f.args.args) - 1 + len(f.args.kwonlyargs) for f in constructors}
+    assert all(count <= 8 for count in knobs.values()), f"constructor arguments by line: {knobs}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_forward_branches_little(path):
+    forwards = [f for f in functions(path) if f.name == "forward"]
+    branches = {f.lineno: sum(isinstance(n, ast.If | ast.IfExp) for n in ast.walk(f)) for f in forwards}
+    assert all(count <= 5 for count in branches.values()), f"branches by line of forward: {branches}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_imports_flow_one_way(path):
+    own = part(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    used = {part(module) for module in imports(path)} - {None, own}
+    rank = CHAIN.get(own, 0.5)  # what is outside the chain may use layers, and never a model
+    upward = {other for other in used if CHAIN.get(other, 0.5) > rank}
+    assert not upward, f"{own} must not import {upward}"
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if "layers" in p.parts], ids=name)
+def test_layers_need_only_torch(path):
+    allowed = {"torch", "einops", *sys.stdlib_module_names}
+    foreign = {m for m in imports(path) if m.split(".")[0] not in allowed and part(m) != "layers"}
+    assert not foreign
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_only_device_names_the_gpu(path):
+    assert path.name == "device.py" or "cuda" not in path.read_text()
+
+
+def asserts(function, helpers):
+    """Whether a test asserts: itself, through pytest.raises or warns, or through a helper that does."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            return True
+        if isinstance(node, ast.Call):
+            called = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if called in {"raises", "warns", "fail"} or called.startswith("assert"):
+                return True
+            if called in helpers and helpers[called] is not function and asserts(helpers[called], {}):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("path", TESTS, ids=name)
+def test_every_test_asserts(path):
+    helpers = {f.name: f for f in functions(path)}
+    silent = [f.name for f in functions(path) if f.name.startswith("test") and not asserts(f, helpers)]
+    assert not silent
+
+
+def test_notebooks_are_not_committed():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert "pyproject.toml" in tracked
+    assert not [file for file in tracked.splitlines() if file.endswith(".ipynb")]
+
+
+@pytest.fixture(scope="module")
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def pins():
+    lines = (ROOT / "constraints.txt").read_text().split()
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), (
+        "constraints.txt: name==version only"
+    )
+    return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
+
+
+def requirements(project):
+    extras = project["optional-dependencies"].values()
+    return [Requirement(line) for line in [*project["dependencies"], *(r for extra in extras for r in extra)]]
+
+
+def test_pins_fit_what_the_project_asks_for(project, pins):
+    unfit = [str(r) for r in requirements(project) if pins.get(canonicalize_name(r.name)) not in r.specifier]
+    assert not unfit
+
+
+def test_every_package_of_the_environment_is_pinned(project, pins):
+    queue, seen = [(r.name, r.extras) for r in requirements(project)], set()
+    while queue:
+        package, extras = queue.pop()
+        key = (canonicalize_name(package), *extras)
+        try:
+            needs = (
+                [] if key in seen or GPU_RUNTIME.match(package) else map(Requirement, requires(package) or [])
+            )
+        except PackageNotFoundError:
+            continue  # not for this platform
+        seen.add(key)
+        for need in needs:
+            if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ["", *extras]):
+                queue.append((need.name, need.extras))
+    packages = {package for package, *_ in seen if not GPU_RUNTIME.match(package)}
+    assert {"torch", "jupyter-book", "pytest"} <= packages
+    assert sorted(packages - {"setuptools", "pip", *pins}) == []
+
+
+def test_the_environment_is_the_tested_one(pins):
+    different = {}
+    for package, pin in pins.items():
+        try:
+            installed = Version(version(package)).public
+        except PackageNotFoundError:
+            continue
+        if installed != pin:
+            different[package] = f"{installed}, tested with {pin}"
+    assert not different, "install again: rm -rf .venv, then make test"
+
+
+def test_conda_gets_the_same_environment(project):
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    python = next(d for d in environment["dependencies"] if isinstance(d, str) and d.startswith("python="))
+    assert python.removeprefix("python=") == project["requires-python"].removeprefix(">=")
+    pip = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
+    extras = ",".join(project["optional-dependencies"])
+    assert pip == ["-c constraints.txt", f"-e .[{extras}]"]
+    assert f".[{extras}]" in (ROOT / "Makefile").read_text()
+
+
+def test_the_citation_names_this_version(project):
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == project["version"]
