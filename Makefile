@@ -26,14 +26,11 @@ help:
 	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,dev]'
 	@touch $@
 
-_build/labs.stamp: .venv/.ready $(wildcard labs/*.py labs/*/*) $(shell find pioneers -name '*.py' 2>/dev/null)
+labs: .venv/.ready
 	python labs/release.py
-	@mkdir -p _build && touch $@
-
-labs: _build/labs.stamp
 
 # A page that failed must be read again: Sphinx would not repeat the warnings of a page it has read.
-book: .venv/.ready _build/labs.stamp
+book: labs
 	@test -e _build/book.stamp || rm -rf _build/.doctrees
 	@rm -f _build/book.stamp
 	jupyter-book build . -W --keep-going -q
