@@ -1,0 +1,55 @@
+"""Real data that is already on the machine: nothing to fetch, no network."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+def language_reference() -> str:
+    """The Python language reference, as carried by the ``help()`` of every CPython: about 0.5 MB of English.
+
+    Its sections come in alphabetical order of their names. The text differs a little between Python versions.
+
+    Raises:
+        RuntimeError: this Python was installed without its help texts.
+    """
+    try:
+        from pydoc_data.topics import topics
+    except ImportError as error:
+        raise RuntimeError(
+            "this Python has no pydoc_data package (the texts behind help()); install the complete "
+            "standard library, on Debian and Ubuntu: apt install libpython3-stdlib"
+        ) from error
+    return "\n".join(topics[name] for name in sorted(topics))
+
+
+class Digits(NamedTuple):
+    """Handwritten digits of :func:`digits`.
+
+    Attributes:
+        images: ``(B, 1, 8, 8)``, float32 in [0, 1].
+        labels: ``(B,)``, int64 in 0 … 9.
+    """
+
+    images: Tensor
+    labels: Tensor
+
+
+def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits]:
+    """scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), as train and test.
+
+    Args:
+        test_fraction: share held out, the same number from each class up to rounding.
+        seed: of the split.
+    """
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    images, labels = load_digits(return_X_y=True)
+    parts = train_test_split(images, labels, test_size=test_fraction, random_state=seed, stratify=labels)
+    x_train, x_test, y_train, y_test = (torch.as_tensor(part) for part in parts)
+    return (
+        Digits((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
+        Digits((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
+    )

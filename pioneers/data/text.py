@@ -1,0 +1,54 @@
+"""Token streams into batches."""
+
+import torch
+from torch import Tensor
+
+
+def split_text(text: str, *, test_fraction: float = 0.1) -> tuple[str, str]:
+    """Cut a text in two: the beginning for training, the last ``test_fraction`` of it held out.
+
+    Raises:
+        ValueError: a part would be empty.
+    """
+    cut = round(len(text) * (1 - test_fraction))
+    if not 0 < cut < len(text):
+        raise ValueError(f"a text of {len(text)} characters cannot be split at {test_fraction=}")
+    return text[:cut], text[cut:]
+
+
+class RandomWindows:
+    """Batches of windows cut from random places of one long token stream; step → batch.
+
+    The windows of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
+
+    Args:
+        tokens: ids ``(L,)``.
+        seq_len: T; every window has T + 1 tokens, as the target of the last position lies one further.
+        batch_size: B.
+        seed: of the places.
+
+    Raises:
+        ValueError: the stream is not one-dimensional, or too short for a single window.
+
+    Example:
+        >>> RandomWindows(torch.arange(100), seq_len=7, batch_size=3)(step=0).shape
+        torch.Size([3, 8])
+    """
+
+    def __init__(self, tokens: Tensor, *, seq_len: int, batch_size: int, seed: int = 0) -> None:
+        if tokens.ndim != 1:
+            raise ValueError(f"tokens must be one stream (L,), got shape {tuple(tokens.shape)}")
+        if len(tokens) < seq_len + 1:
+            raise ValueError(
+                f"the text has {len(tokens)} tokens, which is shorter than one window of seq_len + 1 = "
+                f"{seq_len + 1}: use a longer text or a smaller seq_len"
+            )
+        self.tokens, self.seq_len, self.batch_size, self.seed = tokens, seq_len, batch_size, seed
+
+    def __call__(self, step: int) -> Tensor:
+        """The batch ``(B, T + 1)`` of one step, on the device of the stream."""
+        generator = torch.Generator().manual_seed((self.seed << 32) + step)
+        last_start = len(self.tokens) - self.seq_len
+        starts = torch.randint(last_start, (self.batch_size, 1), generator=generator)
+        windows = starts + torch.arange(self.seq_len + 1)
+        return self.tokens[windows.to(self.tokens.device)]
