@@ -1,7 +1,12 @@
-"""Looking at models from outside: what they attend to, how well they predict. (Figures: ``analysis.plots``.)"""
+"""Looking at models from outside: what they attend to, how well they predict; ``plots`` draws it."""
 
 from pioneers.analysis.attention_maps import record_attention
-from pioneers.analysis.language import bits_per_character, compressed_bits, negative_log_likelihood, ngram_bits
+from pioneers.analysis.language import (
+    bits_per_character,
+    compressed_bits,
+    negative_log_likelihood,
+    ngram_bits,
+)
 
 __all__ = [
     "bits_per_character",

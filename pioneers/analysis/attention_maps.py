@@ -14,7 +14,7 @@ from pioneers.layers import MultiHeadAttention
 def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
     """Collect the weights ``(B, H, T, S)`` of every attention layer that runs inside the ``with`` block.
 
-    The list fills in the order in which the layers run. Weights are detached, without dropout, and computed in
+    The list fills in the order in which the layers run. Weights are detached, without dropout, and in
     explicit form even where the model runs a fused kernel.
 
     Example:

@@ -75,7 +75,7 @@ COMPRESSORS = {
 def compressed_bits(compressor: str, test: str, *, primer: str = "") -> float:
     """Bits per character that ``"gzip"``, ``"bzip2"`` or ``"xz"`` needs for ``test``.
 
-    With a ``primer`` the compressor has seen that text first: the size of both together less that of the primer.
+    With a ``primer`` the compressor has seen that text first: the size of both less that of the primer.
     """
     size = {text: len(COMPRESSORS[compressor](text.encode())) for text in (primer, primer + test)}
     return 8 * (size[primer + test] - (size[primer] if primer else 0)) / len(test)

@@ -1,5 +1,6 @@
 """Token streams into batches."""
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -47,8 +48,7 @@ class RandomWindows:
 
     def __call__(self, step: int) -> Tensor:
         """The batch ``(B, T + 1)`` of one step, on the device of the stream."""
-        generator = torch.Generator().manual_seed((self.seed << 32) + step)
-        last_start = len(self.tokens) - self.seq_len
-        starts = torch.randint(last_start, (self.batch_size, 1), generator=generator)
-        windows = starts + torch.arange(self.seq_len + 1)
+        places = np.random.default_rng((self.seed, step))
+        starts = places.integers(len(self.tokens) - self.seq_len, size=(self.batch_size, 1))
+        windows = torch.from_numpy(starts + np.arange(self.seq_len + 1))
         return self.tokens[windows.to(self.tokens.device)]

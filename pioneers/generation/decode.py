@@ -1,6 +1,6 @@
 """Token-by-token generation: the naive loop, which is the oracle, and the cached one, which is fast."""
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -11,8 +11,10 @@ from pioneers.layers import KVCache
 
 
 class LanguageModel(Protocol):
-    """What generation needs of a model."""
+    """What generation needs of a model: GPT has it."""
 
+    config: Any
+    training: bool
     lm_head: nn.Module
 
     def hidden_states(self, input_ids: Tensor, *, caches: list[KVCache] | None = None) -> Tensor:
@@ -22,7 +24,7 @@ class LanguageModel(Protocol):
         """Empty caches."""
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def generate(
     model: LanguageModel,
     input_ids: Tensor,
@@ -50,7 +52,13 @@ def generate(
     """
     if input_ids.ndim != 2 or input_ids.shape[1] == 0:
         raise ValueError(f"input_ids must be (B, T) with at least one token, got {tuple(input_ids.shape)}")
-    if getattr(model, "training", False):
+    length = input_ids.shape[1] + max_new_tokens
+    if length > model.config.max_seq_len:
+        raise ValueError(
+            f"prompt and continuation together are {length} tokens and the model has "
+            f"max_seq_len={model.config.max_seq_len}: shorten the prompt or generate fewer tokens"
+        )
+    if model.training:
         raise ValueError("the model is in training mode, where dropout is random: call model.eval() first")
     generator = torch.Generator(device=input_ids.device).manual_seed(seed)
     caches = model.new_caches() if use_cache else None

@@ -12,8 +12,8 @@ def filter_logits(
     Args:
         temperature: divides the logits; below 1 sharpens, above 1 flattens.
         top_k: keep only the k most likely tokens (Fan et al. 2018).
-        top_p: then keep the smallest set of tokens whose probability reaches p (Holtzman et al. 2020). The most
-            likely token always stays.
+        top_p: then keep the smallest set of tokens whose probability reaches p (Holtzman et al. 2020).
+            The most likely token always stays.
 
     Raises:
         ValueError: a parameter is out of range.

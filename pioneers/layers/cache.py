@@ -10,6 +10,7 @@ class KVCache:
         length: number of positions stored, 0 at first.
 
     Example:
+        >>> import torch
         >>> cache = KVCache(max_seq_len=8)
         >>> keys, values = cache.update(torch.ones(1, 2, 3, 4), torch.ones(1, 2, 3, 4))
         >>> keys.shape, cache.length

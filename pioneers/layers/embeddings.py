@@ -31,8 +31,8 @@ class TextEmbedding(nn.Module):
         """
         if input_ids.ndim != 2 or input_ids.is_floating_point():
             raise ValueError(
-                f"input_ids must be an integer tensor (B, T), got {input_ids.dtype} {tuple(input_ids.shape)}; "
-                f"for one sequence use ids[None]"
+                f"input_ids must be an integer tensor (B, T), got {input_ids.dtype} of shape "
+                f"{tuple(input_ids.shape)}; for one sequence use ids[None]"
             )
         return self.dropout(self.token(input_ids) + self.position(input_ids.shape[1], start))
 
@@ -52,7 +52,7 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 def unpatchify(patches: Tensor, patch_size: int, height: int) -> Tensor:
-    """Put the patches of :func:`patchify` together again: ``(B, N, C · P · P)`` → ``(B, C, height, width)``."""
+    """The inverse of :func:`patchify`: ``(B, N, C · P · P)`` → ``(B, C, height, width)``."""
     return rearrange(
         patches, "b (h w) (c p q) -> b c (h p) (w q)", h=height // patch_size, p=patch_size, q=patch_size
     )
@@ -89,7 +89,9 @@ class PatchEmbedding(nn.Module):
         """
         expected = (self.in_channels, self.image_size, self.image_size)
         if images.ndim != 4 or tuple(images.shape[1:]) != expected:
-            raise ValueError(f"images must be (B, C, height, width) with {expected}, got {tuple(images.shape)}")
+            raise ValueError(
+                f"images must be (B, C, height, width) with {expected}, got {tuple(images.shape)}"
+            )
         return self.proj(images).flatten(2).transpose(1, 2)
 
 

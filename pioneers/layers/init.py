@@ -12,8 +12,8 @@ from pioneers.layers.stack import Stack
 def init_weights(model: nn.Module, *, std: float = 0.02) -> None:
     """Draw every linear map and embedding from N(0, std²) and set biases to zero, in place.
 
-    What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance of
-    the stream does not grow with depth: Radford et al. 2019, section 2.3.
+    What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance
+    of the stream does not grow with depth: Radford et al. 2019, section 2.3.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Conv2d | nn.Embedding):

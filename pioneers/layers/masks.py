@@ -4,7 +4,9 @@ import torch
 from torch import Tensor
 
 
-def causal_mask(num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None) -> Tensor:
+def causal_mask(
+    num_queries: int, num_keys: int | None = None, *, device: torch.device | None = None
+) -> Tensor:
     """Mask ``(T, S)`` that lets a query see its own position and earlier ones.
 
     The queries are taken to be the *last* T of the S positions (aligned bottom right), which is what a

@@ -10,7 +10,7 @@ from pioneers.layers.cache import KVCache
 
 
 class Stack(nn.Module):
-    """``num_layers`` blocks; pre-norm stacks end with one more LayerNorm, as nothing else normalises their sum.
+    """``num_layers`` blocks; a pre-norm stack ends with one more LayerNorm, as nothing else bounds its sum.
 
     Args:
         num_layers: number of blocks.

@@ -5,6 +5,7 @@ Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -25,7 +26,7 @@ class GPTConfig(Config):
     norm_first: bool = True
     activation: str = "gelu_tanh"
 
-    presets = {
+    presets: ClassVar = {
         "gpt": {
             "vocab_size": 40478, "max_seq_len": 512, "d_model": 768, "num_layers": 12, "num_heads": 12,
             "dropout": 0.1, "norm_first": False,
@@ -35,7 +36,7 @@ class GPTConfig(Config):
             "dropout": 0.1,
         },
         "mini": {
-            "vocab_size": 1024, "max_seq_len": 256, "d_model": 192, "num_layers": 4, "num_heads": 6,
+            "vocab_size": 1024, "max_seq_len": 128, "d_model": 128, "num_layers": 4, "num_heads": 4,
         },
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """ViT: patches as tokens, a class token in front, no mask. Dosovitskiy et al. 2021."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 
@@ -21,7 +22,7 @@ class ViTConfig(Config):
     in_channels: int = 3
     dropout: float = 0.0
 
-    presets = {
+    presets: ClassVar = {
         "base16": {
             "image_size": 224, "patch_size": 16, "num_classes": 1000, "d_model": 768, "num_layers": 12,
             "num_heads": 12,
@@ -33,7 +34,9 @@ class ViTConfig(Config):
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        self._require_positive("image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads")
+        self._require_positive(
+            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads"
+        )
         self._require_heads_divide(self.d_model, self.num_heads)
 
 

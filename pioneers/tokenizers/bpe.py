@@ -1,10 +1,11 @@
-"""Byte-level byte-pair encoding, in code to be read. Sennrich et al. 2016; Radford et al. 2019, section 2.2."""
+"""Byte-level byte-pair encoding, to be read. Sennrich et al. 2016; Radford et al. 2019, section 2.2."""
 
 import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
@@ -60,7 +61,9 @@ class ByteLevelBPE:
             ValueError: the text is empty, or the vocabulary is smaller than the 256 bytes.
         """
         if vocab_size < 256:
-            raise ValueError(f"vocab_size={vocab_size} is too small: the 256 bytes are always in the vocabulary")
+            raise ValueError(
+                f"vocab_size={vocab_size} is too small: the 256 bytes are always in the vocabulary"
+            )
         if not text:
             raise ValueError("cannot train a tokenizer on an empty text")
         counts = Counter(CHUNK.findall(text))
@@ -69,7 +72,7 @@ class ByteLevelBPE:
         pairs: Counter[Pair] = Counter()
         where: defaultdict[Pair, set[int]] = defaultdict(set)
         for i, word in enumerate(words):
-            for pair in zip(word, word[1:], strict=False):
+            for pair in pairwise(word):
                 pairs[pair] += frequencies[i]
                 where[pair].add(i)
         merges: list[Pair] = []
@@ -128,7 +131,7 @@ class ByteLevelBPE:
         """Apply the merges to one chunk, earliest learned first."""
         ids = to_byte_ids(chunk)
         while len(ids) > 1:
-            pairs = zip(ids, ids[1:], strict=False)
+            pairs = pairwise(ids)
             best = min(pairs, key=lambda pair: self._rank.get(pair, len(self.merges)))
             if best not in self._rank:
                 break
@@ -176,11 +179,11 @@ def _replace(
 ) -> None:
     """Merge ``pair`` in word ``i`` and bring the pair counts up to date."""
     old, new = words[i], merge(words[i], pair, new_id)
-    for neighbours in zip(old, old[1:], strict=False):
+    for neighbours in pairwise(old):
         pairs[neighbours] -= frequency
         if not pairs[neighbours]:
             del pairs[neighbours]
-    for neighbours in zip(new, new[1:], strict=False):
+    for neighbours in pairwise(new):
         pairs[neighbours] += frequency
         where[neighbours].add(i)
     words[i] = new

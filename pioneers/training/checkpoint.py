@@ -39,7 +39,9 @@ def save_checkpoint(
         os.replace(partial, path)
     except (OSError, SafetensorError) as error:
         partial.unlink(missing_ok=True)
-        raise OSError(f"cannot write the checkpoint {path} ({error}); the previous one is untouched") from error
+        raise OSError(
+            f"cannot write the checkpoint {path} ({error}); the previous one is untouched"
+        ) from error
 
 
 def load_checkpoint(
@@ -71,7 +73,9 @@ def load_checkpoint(
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if not path.is_file():
-        raise FileNotFoundError(f"no checkpoint at {path}; check the path, or start training without resuming")
+        raise FileNotFoundError(
+            f"no checkpoint at {path}; check the path, or start training without resuming"
+        )
     try:
         with safe_open(path, framework="pt") as file:
             progress = json.loads(file.metadata()["progress"])

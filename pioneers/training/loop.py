@@ -68,8 +68,8 @@ def fit(
             sees the very batches the interrupted one would have seen.
         config: see :class:`TrainConfig`.
         evaluate: called at every logged step with the model in eval mode; its numbers join the history.
-        checkpoint: file to save to every ``checkpoint_every`` steps and at the end. If it exists, training goes
-            on from it, bit for bit on a CPU as if it had never stopped.
+        checkpoint: file to save to every ``checkpoint_every`` steps and at the end. If it exists, training
+            goes on from it, bit for bit on a CPU as if it had never stopped.
 
     Raises:
         FloatingPointError: the loss is not a number any more; the last good checkpoint is kept.
@@ -77,37 +77,42 @@ def fit(
     """
     seed_everything(config.seed)
     device = next(model.parameters()).device
-    optimizer = torch.optim.AdamW(
-        decay_groups(model, config.weight_decay), lr=config.lr, betas=config.betas, fused=device.type != "mps"
-    )
+    groups = decay_groups(model, config.weight_decay)
+    optimizer = torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
     progress = _resume(checkpoint, model, optimizer, config)
-    history: list[dict[str, float]] = progress["history"]
+    first, history = progress["step"], progress["history"]
     model.train()
-    steps = tqdm(range(progress["step"], config.max_steps), initial=progress["step"], total=config.max_steps)
-    for step in steps:
-        for group in optimizer.param_groups:
-            group["lr"] = config.lr * cosine(
-                step,
-                max_steps=config.max_steps,
-                warmup_steps=config.warmup_steps,
-                min_factor=config.min_lr_factor,
-            )
+    bar = tqdm(range(first, config.max_steps), initial=first, total=config.max_steps, desc="training")
+    for step in bar:
+        _set_learning_rate(optimizer, config, step)
         with autocast(device, config.precision):
             loss = loss_fn(model, batches(step))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         grad_norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-        last = step + 1 == config.max_steps
-        if last or step % config.log_every == 0:
-            _log(history, steps, step, loss, grad_norm)
         optimizer.step()
-        if evaluate is not None and (last or step % config.log_every == 0):
+        last = step + 1 == config.max_steps
+        log = last or step % config.log_every == 0
+        save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
+        if log or save:
+            value = _finite(loss.item(), step)
+        if log:
+            history.append({"step": step, "loss": value, "grad_norm": grad_norm.item()})
             history[-1] |= _evaluate(model, evaluate)
-        if checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0):
+            bar.set_postfix(loss=f"{value:.3f}")
+        if save:
             saved = {"step": step + 1, "history": history, "config": dataclasses.asdict(config)}
             save_checkpoint(checkpoint, model, optimizer, saved)
     model.eval()
     return history
+
+
+def _set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> None:
+    factor = cosine(
+        step, max_steps=config.max_steps, warmup_steps=config.warmup_steps, min_factor=config.min_lr_factor
+    )
+    for group in optimizer.param_groups:
+        group["lr"] = config.lr * factor
 
 
 def _resume(
@@ -117,7 +122,9 @@ def _resume(
         return {"step": 0, "history": []}
     progress = load_checkpoint(path, model, optimizer)
     saved = TrainConfig.from_dict(progress["config"] | {"betas": tuple(progress["config"]["betas"])})
-    changed = [f.name for f in dataclasses.fields(config) if getattr(saved, f.name) != getattr(config, f.name)]
+    changed = [
+        f.name for f in dataclasses.fields(config) if getattr(saved, f.name) != getattr(config, f.name)
+    ]
     if changed:
         raise ValueError(
             f"{path} was trained with another {', '.join(changed)}: resume with the same TrainConfig, "
@@ -126,23 +133,19 @@ def _resume(
     return progress
 
 
-def _log(
-    history: list[dict[str, float]], bar: "tqdm[int]", step: int, loss: Tensor, grad_norm: Tensor
-) -> None:
-    value = loss.item()
-    if not math.isfinite(value):
+def _finite(loss: float, step: int) -> float:
+    if not math.isfinite(loss):
         raise FloatingPointError(
-            f"the loss is {value} at step {step}: lower lr, lengthen the warm-up, or train in precision='fp32'"
+            f"the loss is {loss} at step {step}: lower lr, lengthen the warm-up, or train in precision='fp32'"
         )
-    history.append({"step": step, "loss": value, "grad_norm": grad_norm.item()})
-    bar.set_postfix(loss=f"{value:.3f}")
+    return loss
 
 
-def _evaluate(
-    model: nn.Module, evaluate: Callable[[nn.Module], dict[str, float]]
-) -> dict[str, float]:
+def _evaluate(model: nn.Module, evaluate: Callable[[nn.Module], dict[str, float]] | None) -> dict[str, float]:
+    if evaluate is None:
+        return {}
     model.eval()
-    with torch.inference_mode():
+    with torch.no_grad():
         numbers = evaluate(model)
     model.train()
     return numbers

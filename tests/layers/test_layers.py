@@ -1,0 +1,163 @@
+"""Positions, norms, feed-forward, embeddings, block, stack and initialisation."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from pioneers.layers import (
+    FeedForward,
+    LearnedPositions,
+    MultiHeadAttention,
+    PatchEmbedding,
+    SinusoidalPositions,
+    Stack,
+    TextEmbedding,
+    TransformerBlock,
+    init_weights,
+    layer_norm,
+    patchify,
+    sinusoidal_table,
+    unpatchify,
+)
+
+B, T, D, H, F_ = 2, 5, 21, 3, 29
+
+
+def test_sinusoids_follow_the_papers_formula():
+    table = sinusoidal_table(11, 6)
+    for position in range(11):
+        for i in range(3):
+            angle = position / 10000 ** (2 * i / 6)
+            assert table[position, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
+            assert table[position, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
+
+
+def test_sinusoids_of_odd_width_are_refused():
+    with pytest.raises(ValueError, match="d_model=7 must be even"):
+        sinusoidal_table(3, 7)
+
+
+@pytest.mark.parametrize("kind", [LearnedPositions, SinusoidalPositions])
+def test_positions_start_where_asked_and_end_at_the_table(kind):
+    positions = kind(7, 4)
+    assert torch.equal(positions(2, start=3), positions(7)[3:5])
+    with pytest.raises(ValueError, match="needs 8 positions and the model has max_seq_len=7"):
+        positions(3, start=5)
+
+
+def test_layer_norm_by_hand():
+    x = torch.tensor([100.0, 200, 100, 0])
+    y = layer_norm(x, torch.ones(4), torch.zeros(4), eps=0.0)
+    np.testing.assert_allclose(y, [0, math.sqrt(2), 0, -math.sqrt(2)], atol=1e-6)
+
+
+def test_layer_norm_equals_pytorchs_also_where_eps_matters():
+    torch.manual_seed(0)
+    x, gain, bias = torch.randn(B, T, D) * 0.1, torch.randn(D), torch.randn(D)
+    for eps in (1e-5, 0.5):
+        torch.testing.assert_close(layer_norm(x, gain, bias, eps=eps), F.layer_norm(x, (D,), gain, bias, eps))
+
+
+def test_feed_forward_is_two_matrices_and_an_activation():
+    torch.manual_seed(0)
+    ffn = FeedForward(D, F_, activation="relu")
+    x = torch.randn(B, T, D)
+    hidden = (x @ ffn.up.weight.T + ffn.up.bias).clamp(min=0)
+    torch.testing.assert_close(ffn(x), hidden @ ffn.down.weight.T + ffn.down.bias)
+    with pytest.raises(ValueError, match="unknown activation 'swoosh'; known: relu, gelu, gelu_tanh"):
+        FeedForward(D, F_, activation="swoosh")
+
+
+def test_gelu_is_x_times_the_normal_distribution_function():
+    x = torch.linspace(-4, 4, 41)
+    exact = [v * 0.5 * (1 + math.erf(v / math.sqrt(2))) for v in x.tolist()]
+    ffn = FeedForward(1, 1)
+    np.testing.assert_allclose(ffn.activation(x), exact, atol=1e-6)
+
+
+def test_patchify_cuts_row_by_row_and_unpatchify_puts_together():
+    images = torch.arange(2 * 3 * 4 * 6.0).view(2, 3, 4, 6)
+    patches = patchify(images, 2)
+    assert patches.shape == (2, 6, 12)
+    assert torch.equal(patches[1, 4], images[1, :, 2:4, 2:4].flatten())  # second row, second column
+    assert torch.equal(unpatchify(patches, 2, height=4), images)
+    with pytest.raises(ValueError, match="patch_size=4 must divide the image, which is 4 x 6 pixels"):
+        patchify(images, 4)
+
+
+def test_patch_embedding_is_one_linear_map_of_the_patches():
+    torch.manual_seed(0)
+    embed = PatchEmbedding(6, 3, in_channels=2, d_model=D)
+    images = torch.randn(B, 2, 6, 6)
+    linear = patchify(images, 3) @ embed.proj.weight.flatten(1).T + embed.proj.bias
+    torch.testing.assert_close(embed(images), linear, atol=1e-5, rtol=0)
+    with pytest.raises(ValueError, match=r"with \(2, 6, 6\), got \(2, 2, 6, 5\)"):
+        embed(images[..., :5])
+    with pytest.raises(ValueError, match="patch_size=4 must divide image_size=6"):
+        PatchEmbedding(6, 4, in_channels=2, d_model=D)
+
+
+def test_text_embedding_adds_tokens_and_positions():
+    embed = TextEmbedding(7, D, max_seq_len=T)
+    ids = torch.tensor([[3, 0], [6, 6]])
+    expected = embed.token.weight[ids] + embed.position.table[2:4]
+    assert torch.equal(embed(ids, start=2), expected)
+
+
+@pytest.mark.parametrize("ids", [torch.zeros(3, dtype=torch.long), torch.zeros(1, 3)])
+def test_text_embedding_refuses_other_shapes(ids):
+    with pytest.raises(ValueError, match=r"integer tensor \(B, T\).*use ids\[None\]"):
+        TextEmbedding(7, D, max_seq_len=T)(ids)
+
+
+def pytorch_block(ours, norm_first):
+    theirs = nn.TransformerEncoderLayer(
+        D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
+    )
+    mine = ours.state_dict()
+    rename = {
+        "self_attn.out_proj": "attn.o_proj",
+        "linear1": "ffn.up",
+        "linear2": "ffn.down",
+        "norm1": "norm_attn",
+        "norm2": "norm_ffn",
+    }
+    state = {f"{t}.{end}": mine[f"{o}.{end}"] for t, o in rename.items() for end in ("weight", "bias")}
+    for end in ("weight", "bias"):
+        state[f"self_attn.in_proj_{end}"] = torch.cat([mine[f"attn.{n}_proj.{end}"] for n in "qkv"])
+    theirs.load_state_dict(state)
+    return theirs
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_block_equals_pytorchs_encoder_layer(norm_first):
+    torch.manual_seed(0)
+    ours = TransformerBlock(D, H, d_ff=F_, norm_first=norm_first)
+    for p in ours.parameters():
+        nn.init.normal_(p, std=0.3)
+    theirs = pytorch_block(ours, norm_first)
+    x = torch.randn(B, T, D)
+    mask = torch.ones(T, T, dtype=torch.bool).tril()
+    torch.testing.assert_close(ours(x, causal=True), theirs(x, src_mask=~mask), atol=1e-5, rtol=0)
+    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
+
+
+def test_pre_norm_stack_ends_with_a_norm_and_post_norm_does_not():
+    assert isinstance(Stack(1, D, H).norm, nn.LayerNorm)
+    assert isinstance(Stack(1, D, H, norm_first=False).norm, nn.Identity)
+
+
+def test_init_draws_residual_projections_smaller():
+    torch.manual_seed(0)
+    stack = Stack(8, 64, 4)
+    init_weights(stack, std=0.02)
+    attn = stack.blocks[3].attn
+    assert isinstance(attn, MultiHeadAttention)
+    assert attn.q_proj.weight.std().item() == pytest.approx(0.02, rel=0.05)
+    assert attn.o_proj.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
+    assert stack.blocks[0].ffn.down.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
+    assert (attn.q_proj.bias == 0).all()

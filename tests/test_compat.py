@@ -1,0 +1,21 @@
+import importlib.util
+
+import pytest
+import torch
+
+from pioneers.compat import import_torchvision
+
+
+def test_torchvision_imports_whatever_torch_it_was_built_for():
+    if importlib.util.find_spec("torchvision") is None:
+        pytest.skip("torchvision is not installed")
+    torchvision = import_torchvision()
+    assert torchvision is import_torchvision()
+    flipped = torchvision.transforms.functional.hflip(torch.tensor([[[1, 2]]]))
+    assert flipped.tolist() == [[[2, 1]]]
+
+
+def test_a_missing_torchvision_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install -c constraints\.txt torchvision"):
+        import_torchvision()
