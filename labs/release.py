@@ -30,9 +30,6 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 def main() -> None:
     """Bring every lab up to date."""
-    os.environ["PATH"] = os.pathsep.join(
-        (str(Path(sys.executable).parent), os.environ["PATH"])
-    )  # for alembic
     for source in sorted(LABS.glob("*/lab.md")):
         name = source.parent.name
         lab = read(source)
@@ -86,6 +83,9 @@ def make_course(course: Path, lab: NotebookNode, name: str) -> NbGraderAPI:
     source = course / "source" / name / f"{name}.ipynb"
     source.parent.mkdir(parents=True)
     nbformat.write(lab, source)
+    commands = str(Path(sys.executable).parent)
+    if commands not in os.environ["PATH"].split(os.pathsep):  # nbgrader calls alembic by its bare name
+        os.environ["PATH"] = os.pathsep.join((commands, os.environ["PATH"]))
     api = NbGraderAPI(config=config(course))
     result = api.generate_assignment(name)
     if not result["success"]:

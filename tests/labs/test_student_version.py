@@ -1,0 +1,93 @@
+"""What students get: nothing of the solutions, stubs that say what to do, validation when done."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from pioneers.grading import find
+
+from .conftest import release
+
+
+@pytest.fixture(scope="module")
+def student(lab):
+    return release.student_version(lab.notebook, lab.name)
+
+
+def hidden_lines(lab) -> set[str]:
+    """The lines of solutions, hidden tests and mark schemes that are telling by themselves."""
+    hidden, inside = set(), False
+    for line in "\n".join(cell.source for cell in lab.notebook.cells).splitlines():
+        if "### BEGIN" in line or "### END" in line:
+            inside = "### BEGIN" in line
+        elif inside and len(line.strip()) > 12:
+            hidden.add(line.strip())
+    return hidden
+
+
+def test_no_solution_and_no_hidden_test_is_left(lab, student) -> None:
+    text = nbformat.writes(student)
+    lines = {line.strip() for cell in student.cells for line in cell.source.splitlines()}
+    hidden = hidden_lines(lab)
+    assert len(hidden) > 60
+    assert not hidden & lines
+    assert not any(word in text for word in ("BEGIN SOLUTION", "HIDDEN TESTS", "MARK SCHEME", "Marks:"))
+    assert not any(cell.get("outputs") for cell in student.cells)
+
+
+def test_every_answer_is_a_stub_that_says_what_to_do(lab, student) -> None:
+    for key in lab.keys:
+        source = lab.cell(find(key).name, student).source
+        assert f"def {find(key).name}(" in source
+        assert 'raise NotImplementedError("Replace this line by your answer' in source
+
+
+def test_points_are_those_of_the_exercises_and_make_100(lab) -> None:
+    for key in lab.keys:
+        assert lab.check_cell(find(key)).metadata.nbgrader.points == find(key).points
+    assert sum(cell.metadata.get("nbgrader", {}).get("points", 0) for cell in lab.notebook.cells) == 100
+
+
+def test_each_card_shows_the_points(lab) -> None:
+    text = (lab.folder / "lab.md").read_text()
+    for key in lab.keys:
+        card = text.split(f"## Exercise {key}:")[1].split("code-cell")[0]
+        assert f"| {find(key).points} | " in card
+        assert "**You will be able to**" in card
+        assert "<summary>Hint 1 of" in card
+
+
+def test_the_book_shows_it_unexecuted_and_its_kernel_is_named(student) -> None:
+    assert student.metadata["mystnb"] == {"execution_mode": "off"}
+    assert student.metadata["kernelspec"]["name"] == "python3"
+
+
+def validate(notebook, folder: Path) -> str:
+    path = folder / "lab.ipynb"
+    nbformat.write(notebook, path)
+    command = [
+        sys.executable,
+        "-m",
+        "nbgrader",
+        "validate",
+        str(path),
+        f"--config={release.LABS / 'nbgrader_config.py'}",
+    ]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280)
+    return done.stdout
+
+
+def test_validate_fails_on_the_student_version(lab, student, tmp_path) -> None:
+    said = validate(student, tmp_path)
+    assert "failed" in said
+    assert "not pass yet" in said
+
+
+def test_validate_passes_when_every_exercise_is_answered(lab, student, tmp_path) -> None:
+    done = lab.submission(student, {})
+    for grade_id in ("experiment_figure", "experiment_reading"):
+        lab.cell(grade_id, done).source = lab.cell(grade_id).source
+    assert "Success! Your notebook passes all the tests" in validate(done, tmp_path)
