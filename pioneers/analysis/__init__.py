@@ -1,6 +1,6 @@
 """Looking at models from outside: what they attend to, how well they predict; ``plots`` draws it."""
 
-from pioneers.analysis.attention_maps import record_attention
+from pioneers.analysis.attention_maps import attention_rollout, record_attention
 from pioneers.analysis.language import (
     bits_per_character,
     compressed_bits,
@@ -9,6 +9,7 @@ from pioneers.analysis.language import (
 )
 
 __all__ = [
+    "attention_rollout",
     "bits_per_character",
     "compressed_bits",
     "negative_log_likelihood",

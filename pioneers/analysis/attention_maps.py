@@ -1,7 +1,7 @@
 """Attention weights of a running model, through hooks: the model's own code stays as it is."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,7 +29,9 @@ def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
     def remember(module: nn.Module, args: tuple[Any, ...], how: dict[str, Any]) -> None:
         if how.get("cache") is not None:
             raise ValueError("attention weights cannot be recorded while a key/value cache is in use")
-        how = {name: value for name, value in how.items() if name in ("key", "mask", "bias", "causal")}
+        how = {
+            name: value for name, value in how.items() if name in ("key", "mask", "bias", "causal", "rotary")
+        }
         with torch.no_grad():
             maps.append(module.weights(*args[:2], **how))
 
@@ -43,3 +45,30 @@ def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
     finally:
         for handle in handles:
             handle.remove()
+
+
+def attention_rollout(maps: Sequence[Tensor]) -> Tensor:
+    """How much of each input token is in each output token, over all layers: ``(B, T, T)``, rows sum to one.
+
+    Each layer is taken to mix tokens by ``(A + I) / 2``, where A is the mean over its heads and I stands
+    for the residual connection; the layers multiply, the last on the left. Abnar & Zuidema 2020, section 3.
+
+    Args:
+        maps: the weights ``(B, H, T, T)`` of every layer, first layer first, as :func:`record_attention`
+            collects them.
+
+    Raises:
+        ValueError: there are no maps, or one is not from self-attention.
+    """
+    if not maps:
+        raise ValueError("no attention maps: run the model inside `with record_attention(model) as maps:`")
+    rollout = torch.eye(maps[0].shape[-1], dtype=maps[0].dtype, device=maps[0].device)
+    for weights in maps:
+        if weights.shape[-2:] != rollout.shape[-2:]:
+            raise ValueError(
+                f"rollout multiplies square maps (T, T) of one size: got {tuple(weights.shape[-2:])} after "
+                f"{tuple(rollout.shape[-2:])}; leave cross-attention out"
+            )
+        mean = weights.mean(dim=1)
+        rollout = (mean @ rollout + rollout) / 2
+    return rollout

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pioneers.analysis import record_attention
+from pioneers.analysis import attention_rollout, record_attention
 from pioneers.layers import KVCache, MultiHeadAttention
 from pioneers.models import GPT, GPTConfig
 
@@ -37,3 +37,36 @@ def test_a_cache_cannot_be_recorded():
     attn = MultiHeadAttention(12, 3)
     with record_attention(attn), pytest.raises(ValueError, match="while a key/value cache is in use"):
         attn(torch.zeros(1, 2, 12), cache=KVCache(5))
+
+
+def random_maps(layers=3, batch=2, heads=5, tokens=7):
+    return [torch.rand(batch, heads, tokens, tokens).softmax(dim=-1) for _ in range(layers)]
+
+
+def test_rollout_by_hand():
+    """Token 0 reads token 1 in both layers, token 1 reads itself: half of what is left stays each time."""
+    weights = torch.tensor([[[[0.0, 1.0], [0.0, 1.0]]]])
+    expected = torch.tensor([[[0.25, 0.75], [0.0, 1.0]]])
+    torch.testing.assert_close(attention_rollout([weights, weights]), expected)
+
+
+def test_rollout_is_what_layers_without_values_compute():
+    maps = random_maps()
+    start = x = torch.rand(2, 7, 11)
+    for weights in maps:
+        x = (x + (weights @ x[:, None]).mean(dim=1)) / 2
+    torch.testing.assert_close(attention_rollout(maps) @ start, x)
+
+
+def test_rollout_rows_are_distributions():
+    rollout = attention_rollout(random_maps())
+    assert rollout.shape == (2, 7, 7)
+    assert (rollout > 0).all()
+    torch.testing.assert_close(rollout.sum(dim=-1), torch.ones(2, 7))
+
+
+def test_rollout_says_what_is_missing():
+    with pytest.raises(ValueError, match="record_attention"):
+        attention_rollout([])
+    with pytest.raises(ValueError, match="leave cross-attention out"):
+        attention_rollout([torch.rand(2, 5, 7, 7), torch.rand(2, 5, 7, 3)])
