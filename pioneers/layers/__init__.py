@@ -1,34 +1,51 @@
 """The layers of every pioneer: plain keyword arguments in, tensors out."""
 
 from pioneers.layers.attention import MultiHeadAttention, attention, attention_weights
+from pioneers.layers.biases import RelativeBias, alibi_bias, alibi_slopes
 from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache
 from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding, patchify, unpatchify
-from pioneers.layers.feedforward import FeedForward
+from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.init import init_weights
-from pioneers.layers.masks import causal_mask, padding_mask
-from pioneers.layers.norms import layer_norm
-from pioneers.layers.positions import LearnedPositions, SinusoidalPositions, sinusoidal_table
+from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
+from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
+from pioneers.layers.positions import (
+    LearnedPositions,
+    Rotary,
+    SinusoidalPositions,
+    sinusoidal_table,
+    sinusoidal_table_2d,
+)
 from pioneers.layers.stack import Stack
 
 __all__ = [
     "ClassToken",
     "FeedForward",
+    "GatedFeedForward",
     "KVCache",
     "LearnedPositions",
     "MultiHeadAttention",
     "PatchEmbedding",
+    "RelativeBias",
+    "Rotary",
     "SinusoidalPositions",
     "Stack",
     "TextEmbedding",
     "TransformerBlock",
+    "alibi_bias",
+    "alibi_slopes",
     "attention",
     "attention_weights",
     "causal_mask",
+    "deepnorm_scales",
+    "document_mask",
     "init_weights",
     "layer_norm",
     "padding_mask",
     "patchify",
+    "rms_norm",
     "sinusoidal_table",
+    "sinusoidal_table_2d",
     "unpatchify",
+    "window_mask",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -9,6 +10,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_sigmoid": lambda x: x * torch.sigmoid(1.702 * x),
+    "swish": F.silu,
 }
 
 
@@ -20,7 +23,8 @@ class FeedForward(nn.Module):
     Args:
         d_model: D.
         d_ff: F, usually 4 D.
-        activation: ``"relu"``, ``"gelu"`` (exact) or ``"gelu_tanh"`` (Hendrycks & Gimpel 2016).
+        activation: ``"relu"``; ``"gelu"`` (exact), ``"gelu_tanh"`` or ``"gelu_sigmoid"`` (Hendrycks & Gimpel
+            2016, section 2); ``"swish"`` (Ramachandran et al. 2017).
 
     Raises:
         ValueError: the activation is unknown.
@@ -28,12 +32,43 @@ class FeedForward(nn.Module):
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "gelu") -> None:
         super().__init__()
-        if activation not in ACTIVATIONS:
-            raise ValueError(f"unknown activation {activation!r}; known: {', '.join(ACTIVATIONS)}")
-        self.activation = ACTIVATIONS[activation]
+        self.activation = _activation(activation)
         self.up = nn.Linear(d_model, d_ff)
         self.down = nn.Linear(d_ff, d_model)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
         return self.down(self.activation(self.up(x)))
+
+
+class GatedFeedForward(nn.Module):
+    """A feed-forward network whose hidden units are multiplied by a gate: Shazeer 2020, equation (6).
+
+    ``FFN(x) = (activation(x W_up) ⊙ x W_gate) W_down``, without biases; ``activation="swish"`` is SwiGLU,
+    ``"gelu"`` GeGLU. At F = 8 D / 3 it has the parameters of a plain network with F = 4 D.
+
+    Args:
+        d_model: D.
+        d_ff: F.
+        activation: as in :class:`FeedForward`.
+
+    Raises:
+        ValueError: the activation is unknown.
+    """
+
+    def __init__(self, d_model: int, d_ff: int, *, activation: str = "swish") -> None:
+        super().__init__()
+        self.activation = _activation(activation)
+        self.up = nn.Linear(d_model, d_ff, bias=False)
+        self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.down = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, D) → (B, T, D)."""
+        return self.down(self.activation(self.up(x)) * self.gate(x))
+
+
+def _activation(name: str) -> Callable[[Tensor], Tensor]:
+    if name not in ACTIVATIONS:
+        raise ValueError(f"unknown activation {name!r}; known: {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]

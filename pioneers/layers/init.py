@@ -5,7 +5,7 @@ import math
 from torch import nn
 
 from pioneers.layers.attention import MultiHeadAttention
-from pioneers.layers.feedforward import FeedForward
+from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.stack import Stack
 
 
@@ -25,5 +25,5 @@ def init_weights(model: nn.Module, *, std: float = 0.02) -> None:
         for module in stack.modules():
             if isinstance(module, MultiHeadAttention):
                 nn.init.normal_(module.o_proj.weight, std=residual_std)
-            if isinstance(module, FeedForward):
+            if isinstance(module, FeedForward | GatedFeedForward):
                 nn.init.normal_(module.down.weight, std=residual_std)

@@ -22,6 +22,31 @@ def causal_mask(
     return everything.tril(diagonal=num_keys - num_queries)
 
 
+def window_mask(
+    num_queries: int, num_keys: int | None = None, *, window: int, device: torch.device | None = None
+) -> Tensor:
+    """Causal mask ``(T, S)`` in which a query sees only the ``window`` newest positions, its own included.
+
+    Child et al. 2019; Beltagy et al. 2020, section 3.1.
+
+    Raises:
+        ValueError: the window is smaller than 1.
+    """
+    if window < 1:
+        raise ValueError(f"window must be at least 1 (the query's own position), not {window}")
+    causal = causal_mask(num_queries, num_keys, device=device)
+    return causal & causal.triu(diagonal=causal.shape[1] - num_queries - window + 1)
+
+
+def document_mask(document_ids: Tensor) -> Tensor:
+    """Mask ``(B, 1, T, T)`` for documents packed into one row: a token sees its own document only.
+
+    Args:
+        document_ids: ``(B, T)``, the number of the document that each token belongs to.
+    """
+    return (document_ids[:, :, None] == document_ids[:, None, :])[:, None]
+
+
 def padding_mask(lengths: Tensor, max_len: int | None = None) -> Tensor:
     """Mask ``(B, 1, 1, S)`` that hides the padding behind each sequence of a batch.
 

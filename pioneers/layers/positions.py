@@ -66,6 +66,55 @@ class LearnedPositions(nn.Module):
         return self.table[start : start + length]
 
 
+class Rotary(nn.Module):
+    """Rotary positions (RoPE): queries and keys are turned by an angle proportional to their position.
+
+    Channel i and channel i + K/2 form a plane that position p turns by ``p / base^(2i/K)``, so that the
+    product of a query and a key depends on their distance alone. Su et al. 2021, section 3.2.
+
+    Args:
+        head_dim: K, even.
+        max_seq_len: longest sequence.
+        base: the slowest plane turns by about one radian in ``base`` positions.
+
+    Raises:
+        ValueError: ``head_dim`` is odd.
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(self, head_dim: int, *, max_seq_len: int, base: float = 10000.0) -> None:
+        super().__init__()
+        waves = sinusoidal_table(max_seq_len, head_dim, base=base)
+        self.register_buffer("sin", waves[:, 0::2], persistent=False)
+        self.register_buffer("cos", waves[:, 1::2], persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Turn ``x (B, H, T, K)``, whose first vector stands at position ``start``.
+
+        Raises:
+            ValueError: a position lies beyond ``max_seq_len``.
+        """
+        end = start + x.shape[-2]
+        _check_range(end, len(self.cos))
+        cos, sin = self.cos[start:end].to(x.dtype), self.sin[start:end].to(x.dtype)
+        left, right = x.chunk(2, dim=-1)
+        return torch.cat([left * cos - right * sin, right * cos + left * sin], dim=-1)
+
+
+def sinusoidal_table_2d(height: int, width: int, d_model: int) -> Tensor:
+    """Fixed positions ``(height · width, D)`` of a grid, row by row: half of the channels for y, half for x.
+
+    Raises:
+        ValueError: ``d_model`` is not divisible by 4.
+    """
+    if d_model % 4:
+        raise ValueError(f"two axes of sine and cosine need d_model={d_model} to be divisible by 4")
+    rows, columns = sinusoidal_table(height, d_model // 2), sinusoidal_table(width, d_model // 2)
+    return torch.cat([rows.repeat_interleave(width, 0), columns.repeat(height, 1)], dim=-1)
+
+
 def _check_range(end: int, max_seq_len: int) -> None:
     if end > max_seq_len:
         raise ValueError(

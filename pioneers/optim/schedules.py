@@ -3,6 +3,31 @@
 import math
 
 
+def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
+    """Linear warm-up to 1, then the inverse square root of the step: Vaswani et al. 2017, section 5.3.
+
+    The paper's rate is ``d_model^-0.5 · min(s^-0.5, s · warmup_steps^-1.5)`` with s counted from 1; it peaks
+    at ``(d_model · warmup_steps)^-0.5``, which is the learning rate this factor multiplies.
+
+    Example:
+        >>> [round(inverse_sqrt(s, warmup_steps=4), 2) for s in (0, 3, 15)]
+        [0.25, 1.0, 0.5]
+    """
+    return min((step + 1) / warmup_steps, (warmup_steps / (step + 1)) ** 0.5)
+
+
+def linear(step: int, *, max_steps: int, warmup_steps: int = 0) -> float:
+    """Linear warm-up to 1, then a straight line to 0 at ``max_steps``: Devlin et al. 2019, appendix A.2.
+
+    Example:
+        >>> [round(linear(s, max_steps=6, warmup_steps=2), 2) for s in range(7)]
+        [0.5, 1.0, 1.0, 0.75, 0.5, 0.25, 0.0]
+    """
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    return max(0.0, (max_steps - step) / max(1, max_steps - warmup_steps))
+
+
 def cosine(step: int, *, max_steps: int, warmup_steps: int = 0, min_factor: float = 0.0) -> float:
     """Linear warm-up to 1, then half a cosine down to ``min_factor`` (Loshchilov & Hutter 2017).
 

@@ -10,6 +10,7 @@ from torch import nn
 
 from pioneers.layers import (
     FeedForward,
+    GatedFeedForward,
     LearnedPositions,
     MultiHeadAttention,
     PatchEmbedding,
@@ -17,12 +18,15 @@ from pioneers.layers import (
     Stack,
     TextEmbedding,
     TransformerBlock,
+    deepnorm_scales,
     init_weights,
     layer_norm,
     patchify,
+    rms_norm,
     sinusoidal_table,
     unpatchify,
 )
+from pioneers.layers.feedforward import ACTIVATIONS
 
 B, T, D, H, F_ = 2, 5, 21, 3, 29
 
@@ -62,14 +66,43 @@ def test_layer_norm_equals_pytorchs_also_where_eps_matters():
         torch.testing.assert_close(layer_norm(x, gain, bias, eps=eps), F.layer_norm(x, (D,), gain, bias, eps))
 
 
+def test_rms_norm_equals_pytorchs_also_where_eps_matters():
+    torch.manual_seed(0)
+    x, gain = torch.randn(B, T, D) * 0.1, torch.randn(D)
+    for eps in (1e-6, 0.5):
+        torch.testing.assert_close(rms_norm(x, gain, eps=eps), F.rms_norm(x, (D,), gain, eps))
+
+
+def test_deepnorm_scales_are_the_papers():
+    alpha, beta = deepnorm_scales(1000)
+    assert alpha == pytest.approx(2000**0.25)
+    assert beta == pytest.approx(8000**-0.25)
+
+
 def test_feed_forward_is_two_matrices_and_an_activation():
     torch.manual_seed(0)
     ffn = FeedForward(D, F_, activation="relu")
     x = torch.randn(B, T, D)
     hidden = (x @ ffn.up.weight.T + ffn.up.bias).clamp(min=0)
     torch.testing.assert_close(ffn(x), hidden @ ffn.down.weight.T + ffn.down.bias)
-    with pytest.raises(ValueError, match="unknown activation 'swoosh'; known: relu, gelu, gelu_tanh"):
+    with pytest.raises(ValueError, match="unknown activation 'swoosh'; known: relu, gelu, gelu_tanh,"):
         FeedForward(D, F_, activation="swoosh")
+
+
+@pytest.mark.parametrize(("activation", "function"), [("swish", F.silu), ("gelu", F.gelu)])
+def test_gated_feed_forward_multiplies_by_a_gate(activation, function):
+    torch.manual_seed(0)
+    ffn = GatedFeedForward(D, F_, activation=activation)
+    x = torch.randn(B, T, D)
+    hidden = function(x @ ffn.up.weight.T) * (x @ ffn.gate.weight.T)
+    torch.testing.assert_close(ffn(x), hidden @ ffn.down.weight.T)
+
+
+def test_sigmoid_form_of_gelu_stays_within_its_published_error():
+    x = torch.linspace(-6, 6, 1201)
+    error = (ACTIVATIONS["gelu_sigmoid"](x) - ACTIVATIONS["gelu"](x)).abs().max().item()
+    assert 0.015 < error < 0.025
+    assert (ACTIVATIONS["gelu_tanh"](x) - ACTIVATIONS["gelu"](x)).abs().max().item() < 5e-4
 
 
 def test_gelu_is_x_times_the_normal_distribution_function():

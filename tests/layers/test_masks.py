@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pioneers.layers import causal_mask, padding_mask
+from pioneers.layers import causal_mask, document_mask, padding_mask, window_mask
 
 
 def test_causal_mask_lets_each_query_see_itself_and_the_past():
@@ -29,3 +29,25 @@ def test_padding_mask_hides_what_lies_behind_each_length():
 def test_padding_mask_refuses_impossible_lengths():
     with pytest.raises(ValueError, match=r"between 0 and max_len=4, got \[5\]"):
         padding_mask(torch.tensor([5]), max_len=4)
+
+
+@pytest.mark.parametrize("window", [1, 3, 99])
+@pytest.mark.parametrize(("queries", "keys"), [(5, 5), (2, 7), (1, 4)])
+def test_window_mask_sees_the_newest_positions_only(window, queries, keys):
+    mask = window_mask(queries, keys, window=window)
+    for t in range(queries):
+        position = t + keys - queries
+        for s in range(keys):
+            assert mask[t, s] == (position - window < s <= position)
+
+
+def test_window_must_hold_the_query_itself():
+    with pytest.raises(ValueError, match="window must be at least 1"):
+        window_mask(3, window=0)
+
+
+def test_documents_packed_into_one_row_do_not_see_each_other():
+    mask = document_mask(torch.tensor([[0, 0, 1], [2, 3, 2]]))
+    assert mask.shape == (2, 1, 3, 3)
+    assert mask[0, 0].int().tolist() == [[1, 1, 0], [1, 1, 0], [0, 0, 1]]
+    assert mask[1, 0].int().tolist() == [[1, 0, 1], [0, 1, 0], [1, 0, 1]]
