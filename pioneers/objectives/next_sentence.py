@@ -1,0 +1,40 @@
+"""Next-sentence prediction: does B follow A in the text, or does it come from elsewhere?"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from random import Random
+from typing import NamedTuple
+
+Sentence = Sequence[int]
+
+
+class SentencePair(NamedTuple):
+    """Two sentences as token ids, and whether the second really follows the first."""
+
+    first: Sentence
+    second: Sentence
+    is_next: bool
+
+
+def next_sentence(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> list[SentencePair]:
+    """One pair for each sentence that has a successor: half true successors, half from another document.
+
+    Devlin et al. 2019, section 3.1, task 2.
+
+    Raises:
+        ValueError: there are fewer than two documents, so no sentence from elsewhere can be drawn.
+    """
+    if sum(1 for document in documents if document) < 2:
+        raise ValueError("next_sentence needs at least two documents to draw a sentence from elsewhere")
+    random = Random(seed)
+    pairs = []
+    for index, document in enumerate(documents):
+        for first, following in pairwise(document):
+            if random.random() < 0.5:
+                pairs.append(SentencePair(first, following, True))
+                continue
+            other = index
+            while other == index or not documents[other]:
+                other = random.randrange(len(documents))
+            pairs.append(SentencePair(first, random.choice(documents[other]), False))
+    return pairs

@@ -1,0 +1,59 @@
+"""Losses with labels: translation, classification, spans and tags. Targets of -100 are left out."""
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from pioneers.objectives.causal_lm import causal_lm_loss
+
+
+def seq2seq_loss(logits: Tensor, targets: Tensor, *, label_smoothing: float = 0.1) -> Tensor:
+    """Cross-entropy of ``targets (B, T)`` under ``logits (B, T, V)`` with smoothed labels, in nats per token.
+
+    The target has probability ``1 - label_smoothing + label_smoothing / V`` and every other token
+    ``label_smoothing / V``. Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
+    """
+    return F.cross_entropy(
+        logits.flatten(0, 1), targets.flatten(), ignore_index=-100, label_smoothing=label_smoothing
+    )
+
+
+def classification_loss(
+    logits: Tensor,
+    labels: Tensor,
+    *,
+    lm_logits: Tensor | None = None,
+    lm_targets: Tensor | None = None,
+    lm_weight: float = 0.5,
+) -> Tensor:
+    """Cross-entropy of ``labels (B,)`` under ``logits (B, num_classes)``, with an auxiliary LM loss if given.
+
+    ``L = L_classification + λ · L_lm``; Radford et al. 2018, equation (5), where λ = 0.5.
+
+    Args:
+        lm_logits: ``(B, T, V)``; without them there is no auxiliary loss.
+        lm_targets: ``(B, T)``.
+        lm_weight: λ.
+    """
+    loss = F.cross_entropy(logits, labels, ignore_index=-100)
+    if lm_logits is None or lm_targets is None:
+        return loss
+    return loss + lm_weight * causal_lm_loss(lm_logits, lm_targets)
+
+
+def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
+    """Mean of the cross-entropies of start and end position: Devlin et al. 2019, section 4.2.
+
+    Args:
+        logits: ``(B, T, 2)``, the scores of each token as start and as end of the answer.
+        starts, ends: ``(B,)``, positions of the first and the last token of the answer.
+    """
+    start_logits, end_logits = logits.unbind(dim=-1)
+    return (F.cross_entropy(start_logits, starts) + F.cross_entropy(end_logits, ends)) / 2
+
+
+def tagging_loss(logits: Tensor, tags: Tensor) -> Tensor:
+    """Cross-entropy of one tag per token, ``tags (B, T)`` under ``logits (B, T, num_tags)``.
+
+    Word pieces that continue a word, and padding, have the tag -100.
+    """
+    return F.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=-100)

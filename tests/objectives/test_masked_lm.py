@@ -1,0 +1,64 @@
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from pioneers.objectives import masked_lm, masked_lm_loss
+
+MASK, V, SPECIAL = 3, 1009, (0, 1, 2, 3)
+
+
+def corrupt(ids, **how):
+    generator = torch.Generator().manual_seed(0)
+    return masked_lm(ids, mask_id=MASK, vocab_size=V, special_ids=SPECIAL, generator=generator, **how)
+
+
+def test_shares_are_those_of_the_paper_within_binomial_error():
+    ids = torch.randint(4, V, (1000, 1000), generator=torch.Generator().manual_seed(1))
+    inputs, targets = corrupt(ids)
+    chosen = targets != -100
+    n = int(chosen.sum())
+
+    def within_error(count, trials, p):
+        return abs(count - trials * p) < 4 * math.sqrt(trials * p * (1 - p))
+
+    assert within_error(n, ids.numel(), 0.15)
+    assert within_error(int((inputs[chosen] == MASK).sum()), n, 0.8)
+    # a random token is the old one once in 1005 draws
+    changed = (inputs[chosen] != MASK) & (inputs[chosen] != ids[chosen])
+    assert within_error(int(changed.sum()), n, 0.1 * (1 - 1 / 1005))
+    assert torch.equal(inputs[~chosen], ids[~chosen])
+    assert torch.equal(targets[chosen], ids[chosen])
+
+
+def test_special_tokens_are_neither_chosen_nor_drawn():
+    ids = torch.arange(4).repeat(50, 5)
+    inputs, targets = corrupt(ids, mask_prob=1.0)
+    assert torch.equal(inputs, ids)
+    assert (targets == -100).all()
+    ordinary = torch.full((200, 100), 7)
+    drawn, _ = corrupt(ordinary, mask_prob=1.0, shares=(0.0, 1.0, 0.0))
+    assert drawn.min() >= 4
+    assert drawn.max() < V
+    assert drawn.unique().numel() == V - 4
+
+
+def test_loss_of_the_chosen_rows_is_the_loss_of_all_rows():
+    torch.manual_seed(0)
+    logits, ids = torch.randn(2, 7, V), torch.randint(4, V, (2, 7))
+    _, targets = corrupt(ids, mask_prob=0.5)
+    few = masked_lm_loss(logits[targets != -100], targets)
+    torch.testing.assert_close(few, masked_lm_loss(logits, targets))
+    wanted = targets[targets != -100]
+    torch.testing.assert_close(few, F.nll_loss(logits[targets != -100].log_softmax(-1), wanted))
+    with pytest.raises(ValueError, match=r"14 rows of logits for \d+ tokens to predict"):
+        masked_lm_loss(logits.flatten(0, 1), targets)
+
+
+def test_bad_shares_are_refused():
+    ids = torch.full((1, 3), 7)
+    with pytest.raises(ValueError, match="must sum to 1"):
+        corrupt(ids, shares=(0.8, 0.1, 0.2))
+    with pytest.raises(ValueError, match=r"mask_prob must lie in \(0, 1\], not 15"):
+        corrupt(ids, mask_prob=15)
