@@ -13,6 +13,7 @@ from pioneers.grading.exercise import Exercise, Probe
 from pioneers.grading.judging import Failure, judge
 from pioneers.grading.labs import find, numbers
 from pioneers.grading.report import headline, wrap
+from pioneers.grading.sections import reread
 
 __all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
 
@@ -74,11 +75,10 @@ def explain(exercise: Exercise, failure: Failure) -> str:
     lines = [f"{headline(exercise)} does not pass yet. Stopped at: {failure.stage}.", ""]
     lines += [wrap(line, "  ") for line in failure.what]
     if failure.diagnosis:
-        section, equation = failure.diagnosis.section, failure.diagnosis.equation
         lines += [
             "",
             wrap(f"This looks like: {failure.diagnosis.name}.", "  "),
             wrap(failure.diagnosis.why, "  "),
-            f"  Reread: lecture section {section}" + (f", equation {equation}" if equation else ""),
+            f"  Reread: {reread(failure.diagnosis.section, failure.diagnosis.equation)}",
         ]
     return "\n".join(lines)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from pioneers.grading.exercise import Exercise, Outcome, Probe, Run, is_real
-from pioneers.grading.guard import Guard
+from pioneers.grading.guard import GRADING, Guard
 
 NOT_WRITTEN = "not written yet"
 
@@ -98,7 +98,7 @@ def _gradients(answer: Callable, probe: Probe, value: Tensor) -> dict[str, Tenso
 def _own_line(error: Exception) -> str:
     """The student's own line in the traceback: the last one that lies neither in a library nor here."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "site-packages" not in frame.filename and not frame.filename.startswith(__file__):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(GRADING):
             return f"line {frame.lineno} of {frame.name}: {frame.line}"
     return ""
 

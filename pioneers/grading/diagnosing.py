@@ -80,11 +80,6 @@ def has_nan_gradient(symptom: Symptom) -> bool:
     return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
 
 
-def overwrites_input(symptom: Symptom) -> bool:
-    """Right numbers, but an input has changed; that can spoil the gradient too."""
-    return symptom.stage in ("gradient", "inputs unchanged") and bool(symptom.case.outcome.changed)
-
-
 def fails_on_gaps(symptom: Symptom) -> bool:
     """Stops at ``view`` on a tensor that is not contiguous."""
     return symptom.stage == "runs" and "view size is not compatible" in symptom.case.outcome.error
@@ -129,7 +124,7 @@ COMMON = (
     Mistake(
         "the input is overwritten",
         "A step in place (x -= ..., masked_fill_, x[...] = ...) changes the caller's tensor too.",
-        shows=overwrites_input,
+        shows=lambda symptom: symptom.stage == "inputs unchanged",
     ),
     Mistake(
         "the gradient is cut",

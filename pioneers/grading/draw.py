@@ -11,6 +11,7 @@ def normals(seed: int) -> Callable[..., Tensor]:
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:
-        return torch.randn(shape, generator=generator).to(dtype)
+        # Drawn in double precision, or a float64 tensor would hold single-precision numbers.
+        return torch.randn(shape, generator=generator, dtype=torch.float64).to(dtype)
 
     return normal

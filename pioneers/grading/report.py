@@ -11,8 +11,8 @@ SHOWN = 6  # numbers of a row that are printed
 
 
 def shape(x: Tensor) -> str:
-    """The shape as a tuple of plain numbers."""
-    return str(tuple(x.shape))
+    """The shape as a tuple of plain numbers, with spaces that do not break."""
+    return str(tuple(x.shape)).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def inputs(probe: Probe) -> str:

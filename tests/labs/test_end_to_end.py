@@ -1,6 +1,7 @@
 """A class of students through nbgrader itself: release, autograde, gradebook, feedback, to the point."""
 
 import html
+import os
 import re
 import shutil
 import subprocess
@@ -30,13 +31,19 @@ def class_of(lab) -> dict[str, dict[str, str]]:
 
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.Popen:
-    command = [sys.executable, "-m", "nbgrader", *arguments]
-    return subprocess.Popen(command, cwd=course, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    return subprocess.Popen(
+        [sys.executable, "-m", "nbgrader", *arguments],
+        cwd=course,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},  # two processes share the cores
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
 
 
 def finish(*processes: subprocess.Popen) -> None:
     for process in processes:
-        said, _ = process.communicate(timeout=280)
+        said, _ = process.communicate(timeout=550)
         assert process.returncode == 0, said[-3000:]
 
 

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from pioneers.grading import find
+from pioneers.grading.sections import SECTIONS
 
 from .conftest import release
 
@@ -56,6 +57,7 @@ def test_each_card_shows_the_points(lab) -> None:
     for key in lab.keys:
         card = text.split(f"## Exercise {key}:")[1].split("code-cell")[0]
         assert f"| {find(key).points} | " in card
+        assert SECTIONS[find(key).section].split(", ")[1] in card
         assert "**You will be able to**" in card
         assert "<summary>Hint 1 of" in card
 

@@ -135,6 +135,7 @@ LOOK_UP_MISTAKES = (
         "scores used as weights",
         "Raw scores can be negative and do not sum to one; the softmax turns them into shares.",
         lambda query, keys, values: (keys @ query) @ values,
+        equation="eq-softmax",
     ),
     Mistake(
         "hard lookup",
@@ -155,16 +156,19 @@ LOOK_UP_MISTAKES = (
         "scores divided by their sum",
         "Dividing by the sum leaves negative weights, and a sum near zero blows up: use the softmax.",
         lambda query, keys, values: (keys @ query) / (keys @ query).sum() @ values,
+        equation="eq-softmax",
     ),
     Mistake(
         "distance instead of dot product",
         "The score here is the dot product of query and key, which also grows with their lengths.",
         lambda query, keys, values: (-(keys - query).norm(dim=-1)).softmax(0) @ values,
+        equation="eq-score",
     ),
     Mistake(
         "scaled too early",
         "This first lookup uses the bare dot product; the division by √d_k comes in exercise 1.3.",
         lambda query, keys, values: (keys @ query / math.sqrt(query.shape[0])).softmax(0) @ values,
+        equation="eq-score",
     ),
     Mistake(
         "weights not applied",
@@ -197,7 +201,7 @@ EXERCISES = (
         parameters=("query", "keys", "values"),
         points=8,
         section="sec-lookup",
-        equation="eq-softmax",
+        equation="eq-mixture",
         reference=lambda query, keys, values: (attention_weights(query[None], keys, scale=1.0) @ values)[0],
         probes=_look_up_probes,
         mistakes=LOOK_UP_MISTAKES,

@@ -143,7 +143,7 @@ EXERCISES = (
         parameters=("x", "w_q", "w_k", "w_v", "w_o", "num_heads", "mask=None"),
         points=14,
         section="sec-multihead-preview",
-        equation="eq-attention",
+        equation="eq-multihead",
         reference=multi_head,
         probes=_multi_head_probes,
         mistakes=MISTAKES,

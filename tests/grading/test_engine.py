@@ -1,0 +1,206 @@
+"""The stages in order, what each says, and what an honest answer may do without being accused."""
+
+import sys
+import textwrap
+import warnings
+
+import pytest
+import torch
+from torch import Tensor
+
+from pioneers.grading import CheckFailed, Probe, check, examine
+from pioneers.grading.calling import arrange, call
+from pioneers.grading.draw import normals
+from pioneers.grading.exercise import Exercise, Mistake, Property
+from pioneers.grading.judging import judge
+from pioneers.grading.tolerance import TOLERANCE, close
+
+
+def double(x: Tensor, times: int = 2) -> Tensor:
+    return times * x
+
+
+def exercise(**changes) -> Exercise:
+    """Doubling a tensor, with a mistake known by name."""
+    settings = {
+        "key": "0.1",
+        "name": "double",
+        "parameters": ("x",),
+        "points": 3,
+        "section": "sec-lookup",
+        "equation": "eq-softmax",
+        "reference": lambda x: 2 * x,
+        "probes": lambda: [
+            Probe("plain", {"x": normals(1)(3, 5)}),
+            Probe("wide", {"x": normals(2)(5, 7).double()}),
+        ],
+        "mistakes": (Mistake("squared", "Two times x is not x times x.", lambda x: x * x),),
+    }
+    return Exercise(**settings | changes)
+
+
+def overwrite(x):
+    x *= 2
+    return x
+
+
+def no_return(x):
+    2 * x
+
+
+def stops(x):
+    raise ValueError("no idea")
+
+
+STAGES = {
+    "exists": (None, None),
+    "signature": (lambda y: 2 * y, None),
+    "runs": (stops, None),
+    "returns a tensor": (no_return, "nothing returned"),
+    "shape": (lambda x: 2 * x.T, "axes in another order"),
+    "dtype": (lambda x: 2 * x.float(), "another precision comes out"),
+    "finite": (lambda x: 2 * x / 0, None),
+    "value": (lambda x: x * x, "squared"),
+    "gradient": (lambda x: 2 * x.detach(), "the gradient is cut"),
+    "inputs unchanged": (overwrite, "the input is overwritten"),
+    "device": (lambda x: 2 * x + torch.zeros(x.shape), "a tensor left on the CPU"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_stops_the_answer_that_fails_there(stage) -> None:
+    answer, diagnosis = STAGES[stage]
+    failure = examine(exercise(), answer)
+    assert failure.stage == stage
+    assert (failure.diagnosis.name if failure.diagnosis else None) == diagnosis
+
+
+def test_a_right_answer_passes_in_other_words_too() -> None:
+    assert examine(exercise(), lambda x: x + x) is None
+    assert examine(exercise(), lambda x: torch.stack((x, x)).sum(0)) is None
+
+
+def test_the_most_basic_failure_on_any_probe_comes_first() -> None:
+    failure = examine(exercise(), lambda x: x * x if x.dtype == torch.float32 else x[0])
+    assert failure.stage == "shape"
+
+
+def test_single_precision_inside_is_noticed_where_doubles_come_in() -> None:
+    failure = examine(exercise(), lambda x: (2 * (x.float() / 3) * 3).to(x.dtype))
+    assert failure.diagnosis.name == "a detour through single precision"
+
+
+def test_nan_in_the_gradient_alone_is_noticed() -> None:
+    failure = examine(exercise(), lambda x: 2 * x + (x.detach() * 0 + (x - x).sqrt()).nan_to_num() * 0)
+    assert failure.stage == "gradient"
+    assert failure.diagnosis.name == "NaN in the gradient"
+
+
+def test_a_law_is_checked_after_the_values() -> None:
+    def sides(run):
+        whole = run(Probe("law", {"x": torch.ones(7, 2)})).value
+        return whole[:1], run(Probe("law", {"x": torch.ones(1, 2)})).value
+
+    law = Property("rows are independent", "Each row is doubled by itself.", sides)
+    failure = examine(exercise(properties=(law,)), lambda x: 2 * x + 1.0 * (len(x) == 7))
+    assert failure.stage == "law"
+    assert failure.diagnosis.name == "rows are independent"
+    assert examine(exercise(properties=(law,)), lambda x: 2 * x) is None
+
+
+def test_the_judge_knows_an_answer_only_by_its_results() -> None:
+    """Any callable from probe to outcome will do, as one that asks another process would."""
+    seen = []
+
+    def run(probe):
+        seen.append(probe.name)
+        return call(lambda x: x * x, probe)
+
+    assert judge(exercise(), run, exercise().probes()).diagnosis.name == "squared"
+    assert seen == ["plain", "wide"]
+
+
+def test_numbers_with_gaps_are_the_same_numbers() -> None:
+    x = normals(3)(3, 5)
+    given = arrange(Probe("gaps", {"x": x, "n": 2}, strided=True))
+    assert torch.equal(given["x"], x)
+    assert not given["x"].is_contiguous()
+    assert given["n"] == 2
+
+
+def test_warnings_and_stderr_of_an_answer_stay_out_of_the_notebook(capsys) -> None:
+    def noisy(x):
+        warnings.warn("careful", stacklevel=1)
+        print("a line", file=sys.stderr)
+        return 2 * x
+
+    assert examine(exercise(), noisy) is None
+    assert capsys.readouterr().err == ""
+
+
+def test_a_mask_of_the_wrong_kind_is_not_taken_for_another_mistake() -> None:
+    masks = exercise(
+        reference=lambda x: x > 0, mistakes=(Mistake("inverted", "The other way round.", lambda x: x <= 0),)
+    )
+    assert examine(masks, lambda x: x <= 0).diagnosis.name == "inverted"
+    assert examine(masks, lambda x: (x <= 0).float()).diagnosis.name == "a mask of numbers"
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_tolerances_forgive_rounding_and_nothing_more(dtype) -> None:
+    x = normals(4)(1000, dtype=dtype)
+    unit = torch.finfo(dtype).eps
+    assert close(x * (1 + unit), x, dtype)
+    assert not close(x * 1.1 + 0.1, x, dtype)
+
+
+def test_no_tolerance_lets_single_precision_pass_for_double() -> None:
+    x = normals(5)(100, dtype=torch.float64)
+    assert not close(x.float().double(), x, torch.float64)
+
+
+def test_the_message_says_what_came_and_what_to_reread() -> None:
+    with pytest.raises(CheckFailed) as caught:
+        check("1.4", lambda num_queries, num_keys: torch.ones(num_queries, num_keys).tril() > 0)
+    expected = """\
+        1.4 causal_mask(num_queries, num_keys) does not pass yet. Stopped at: value.
+
+          Probe: 3 new queries after 4 earlier keys
+          Inputs:   num_queries=3, num_keys=7
+          Expected: [0, 0:6] = [1, 1, 1, 1, 1, 0]
+          Got:      [0, 0:6] = [1, 0, 0, 0, 0, 0]
+          Largest difference: 1, at [0, 1]; 12 of 21 numbers differ
+
+          This looks like: aligned top left.
+          Fewer queries than keys means the last tokens: shift the diagonal by num_keys - num_queries.
+          Reread: lecture 2, “The causal mask: no looking ahead”: #sec-causal, #equation-eq-mask"""
+    assert str(caught.value) == textwrap.dedent(expected)
+    assert caught.value._render_traceback_() == str(caught.value).splitlines()
+
+
+def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:
+    def causal_mask(num_queries, num_keys):
+        return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)
+
+    with pytest.raises(CheckFailed, match="mat1 and mat2 shapes cannot be multiplied") as caught:
+        check("1.4", causal_mask)
+    assert "of causal_mask: return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)" in str(caught.value)
+
+
+def test_success_prints_one_short_line(capsys) -> None:
+    def causal_mask(num_queries, num_keys):
+        return torch.ones(num_queries, num_keys).tril(num_keys - num_queries) > 0
+
+    check("1.4", causal_mask)
+    check("1.4", causal_mask, probes=[Probe("more", {"num_queries": 2, "num_keys": 5})])
+    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: further probes passed too"]
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_the_answer_is_found_by_name_where_check_is_called() -> None:
+    space = {"check": check}
+    with pytest.raises(CheckFailed, match="no function called `causal_mask` yet"):
+        exec('check("1.4")', space)
+    space["causal_mask"] = 3
+    with pytest.raises(CheckFailed, match="no function called `causal_mask` yet"):
+        exec('check("1.4")', space)
