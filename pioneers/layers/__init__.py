@@ -6,7 +6,7 @@ from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache
 from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding, patchify, unpatchify
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
-from pioneers.layers.init import init_weights
+from pioneers.layers.init import apply_deepnorm, init_weights
 from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
 from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
 from pioneers.layers.positions import (
@@ -34,6 +34,7 @@ __all__ = [
     "TransformerBlock",
     "alibi_bias",
     "alibi_slopes",
+    "apply_deepnorm",
     "attention",
     "attention_weights",
     "causal_mask",

@@ -1,26 +1,39 @@
 """The block: the one unit that every pioneer repeats."""
 
+from collections.abc import Callable
+
 from torch import Tensor, nn
 
 from pioneers.layers.attention import MultiHeadAttention
 from pioneers.layers.cache import KVCache
-from pioneers.layers.feedforward import FeedForward
+from pioneers.layers.feedforward import FeedForward, GatedFeedForward
+from pioneers.layers.positions import Rotary
+
+NORM_PLACEMENTS = ("pre", "post", "sandwich")
+GATED_ACTIVATIONS = {"swiglu": "swish", "geglu": "gelu"}
 
 
 class TransformerBlock(nn.Module):
-    """Self-attention, then a feed-forward network, each with a residual connection and LayerNorm.
+    """Self-attention, cross-attention if asked for, and a feed-forward network, each added to what came in.
 
-    Pre-norm computes ``x + Layer(LayerNorm(x))``, post-norm ``LayerNorm(x + Layer(x))``
-    (Vaswani et al. 2017, section 3.1; Xiong et al. 2020).
+    Pre-norm computes ``x + Layer(Norm(x))``, post-norm ``Norm(x + Layer(x))``, sandwich norm
+    ``x + Norm(Layer(Norm(x)))``: Vaswani et al. 2017, section 3.1; Xiong et al. 2020; Ding et al. 2021.
 
     Args:
         d_model: D.
         num_heads: H.
         d_ff: F; 4 D when left out.
-        activation: that of :class:`~pioneers.layers.feedforward.FeedForward`.
+        activation: as in :class:`FeedForward`, or ``"swiglu"`` or ``"geglu"`` for :class:`GatedFeedForward`.
         dropout: share dropped, in training, from the attention weights and from what each layer adds.
-        norm_first: pre-norm if true, post-norm if not.
-        norm_eps: the eps of LayerNorm.
+        norm: width → normalisation module, for instance ``torch.nn.RMSNorm``.
+        norm_placement: ``"pre"``, ``"post"`` or ``"sandwich"``.
+        cross: also attend to a memory, as the decoder of an encoder–decoder does.
+
+    Attributes:
+        residual_scale: α, the factor on x before a layer's output is added; 1 except in a DeepNet.
+
+    Raises:
+        ValueError: the placement or the activation is unknown.
     """
 
     def __init__(
@@ -31,24 +44,69 @@ class TransformerBlock(nn.Module):
         d_ff: int | None = None,
         activation: str = "gelu",
         dropout: float = 0.0,
-        norm_first: bool = True,
-        norm_eps: float = 1e-5,
+        norm: Callable[[int], nn.Module] = nn.LayerNorm,
+        norm_placement: str = "pre",
+        cross: bool = False,
     ) -> None:
         super().__init__()
-        self.norm_first = norm_first
-        self.norm_attn = nn.LayerNorm(d_model, eps=norm_eps)
+        if norm_placement not in NORM_PLACEMENTS:
+            raise ValueError(
+                f"unknown norm_placement {norm_placement!r}; known: {', '.join(NORM_PLACEMENTS)}"
+            )
+
+        def norm_out() -> nn.Module:
+            return norm(d_model) if norm_placement == "sandwich" else nn.Identity()
+
+        self.norm_placement, self.residual_scale = norm_placement, 1.0
+        self.norm_attn, self.norm_attn_out = norm(d_model), norm_out()
         self.attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.norm_ffn = nn.LayerNorm(d_model, eps=norm_eps)
-        self.ffn = FeedForward(d_model, 4 * d_model if d_ff is None else d_ff, activation=activation)
+        self.cross_attn = None
+        if cross:
+            self.norm_cross, self.norm_cross_out = norm(d_model), norm_out()
+            self.cross_attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
+        self.norm_ffn, self.norm_ffn_out = norm(d_model), norm_out()
+        self.ffn = _feed_forward(d_model, 4 * d_model if d_ff is None else d_ff, activation)
         self.dropout = nn.Dropout(dropout)
 
     def forward(
-        self, x: Tensor, *, mask: Tensor | None = None, causal: bool = False, cache: KVCache | None = None
+        self,
+        x: Tensor,
+        memory: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        causal: bool = False,
+        rotary: Rotary | None = None,
+        cache: KVCache | None = None,
     ) -> Tensor:
-        """(B, T, D) → (B, T, D); ``mask``, ``causal`` and ``cache`` go to the attention layer."""
-        how = {"mask": mask, "causal": causal, "cache": cache}
-        if self.norm_first:
-            x = x + self.dropout(self.attn(self.norm_attn(x), **how))
-            return x + self.dropout(self.ffn(self.norm_ffn(x)))
-        x = self.norm_attn(x + self.dropout(self.attn(x, **how)))
-        return self.norm_ffn(x + self.dropout(self.ffn(x)))
+        """``x (B, T, D)``, and ``memory (B, S, D)`` for a block with cross-attention → ``(B, T, D)``.
+
+        ``memory_mask`` says which positions of the memory may be attended to; the other arguments are those
+        of self-attention.
+        """
+
+        def attend(h: Tensor) -> Tensor:
+            return self.attn(h, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
+
+        def look_up(h: Tensor) -> Tensor:
+            return self.cross_attn(h, memory, mask=memory_mask)
+
+        x = self._add(x, attend, self.norm_attn, self.norm_attn_out)
+        if self.cross_attn is not None:
+            x = self._add(x, look_up, self.norm_cross, self.norm_cross_out)
+        return self._add(x, self.ffn, self.norm_ffn, self.norm_ffn_out)
+
+    def _add(
+        self, x: Tensor, layer: Callable[[Tensor], Tensor], norm: nn.Module, norm_out: nn.Module
+    ) -> Tensor:
+        """x plus what the layer makes of it, normalised where the placement says."""
+        if self.norm_placement == "post":
+            return norm(self.residual_scale * x + self.dropout(layer(x)))
+        return self.residual_scale * x + self.dropout(norm_out(layer(norm(x))))
+
+
+def _feed_forward(d_model: int, d_ff: int, activation: str) -> FeedForward | GatedFeedForward:
+    if activation in GATED_ACTIVATIONS:
+        return GatedFeedForward(d_model, d_ff, activation=GATED_ACTIVATIONS[activation])
+    return FeedForward(d_model, d_ff, activation=activation)

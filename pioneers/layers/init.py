@@ -6,6 +6,7 @@ from torch import nn
 
 from pioneers.layers.attention import MultiHeadAttention
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
+from pioneers.layers.norms import deepnorm_scales
 from pioneers.layers.stack import Stack
 
 
@@ -27,3 +28,23 @@ def init_weights(model: nn.Module, *, std: float = 0.02) -> None:
                 nn.init.normal_(module.o_proj.weight, std=residual_std)
             if isinstance(module, FeedForward | GatedFeedForward):
                 nn.init.normal_(module.down.weight, std=residual_std)
+
+
+def apply_deepnorm(stack: Stack) -> None:
+    """Turn a post-norm stack into a DeepNet, in place: Wang et al. 2022, figure 2.
+
+    Every residual connection is weighted by α; the feed-forward, value and output projections are drawn anew
+    with Xavier's gain β, queries and keys with gain 1.
+
+    Raises:
+        ValueError: the stack is not post-norm.
+    """
+    alpha, beta = deepnorm_scales(len(stack.blocks))
+    for block in stack.blocks:
+        if block.norm_placement != "post":
+            raise ValueError(f"DeepNorm is a post-norm; this stack is {block.norm_placement!r}")
+        block.residual_scale = alpha
+        for name, module in block.named_modules():
+            if isinstance(module, nn.Linear):
+                gain = 1.0 if name.endswith(("q_proj", "k_proj")) else beta
+                nn.init.xavier_normal_(module.weight, gain=gain)

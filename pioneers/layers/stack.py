@@ -10,7 +10,7 @@ from pioneers.layers.cache import KVCache
 
 
 class Stack(nn.Module):
-    """``num_layers`` blocks; a pre-norm stack ends with one more LayerNorm, as nothing else bounds its sum.
+    """``num_layers`` blocks, then one more norm unless they are post-norm: nothing else bounds their sum.
 
     Args:
         num_layers: number of blocks.
@@ -22,18 +22,22 @@ class Stack(nn.Module):
     def __init__(self, num_layers: int, d_model: int, num_heads: int, **block: Any) -> None:
         super().__init__()
         self.blocks = nn.ModuleList(TransformerBlock(d_model, num_heads, **block) for _ in range(num_layers))
-        norm_first = block.get("norm_first", True)
-        self.norm = nn.LayerNorm(d_model, eps=block.get("norm_eps", 1e-5)) if norm_first else nn.Identity()
+        post = block.get("norm_placement") == "post"
+        self.norm = nn.Identity() if post else block.get("norm", nn.LayerNorm)(d_model)
 
     def forward(
         self,
         x: Tensor,
+        memory: Tensor | None = None,
         *,
-        mask: Tensor | None = None,
-        causal: bool = False,
         caches: Sequence[KVCache] | None = None,
+        **how: Any,
     ) -> Tensor:
-        """(B, T, D) → (B, T, D); ``caches`` holds one :class:`KVCache` per block."""
+        """(B, T, D) → (B, T, D).
+
+        ``caches`` holds one :class:`KVCache` per block; the other arguments are those of the block's forward
+        and go to each block alike.
+        """
         for i, block in enumerate(self.blocks):
-            x = block(x, mask=mask, causal=causal, cache=None if caches is None else caches[i])
+            x = block(x, memory, cache=None if caches is None else caches[i], **how)
         return self.norm(x)

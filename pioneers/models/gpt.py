@@ -70,7 +70,7 @@ class GPT(nn.Module):
             config.num_heads,
             activation=config.activation,
             dropout=config.dropout,
-            norm_first=config.norm_first,
+            norm_placement="pre" if config.norm_first else "post",
         )
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.lm_head.weight = self.embed.token.weight

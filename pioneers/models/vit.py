@@ -1,6 +1,7 @@
 """ViT: patches as tokens, a class token in front, no mask. Dosovitskiy et al. 2021."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from torch import Tensor, nn
@@ -63,7 +64,11 @@ class ViT(nn.Module):
         self.position = LearnedPositions(1 + self.patch.num_patches, config.d_model)
         self.dropout = nn.Dropout(config.dropout)
         self.stack = Stack(
-            config.num_layers, config.d_model, config.num_heads, dropout=config.dropout, norm_eps=1e-6
+            config.num_layers,
+            config.d_model,
+            config.num_heads,
+            dropout=config.dropout,
+            norm=partial(nn.LayerNorm, eps=1e-6),
         )
         self.head = nn.Linear(config.d_model, config.num_classes)
         init_weights(self)

@@ -18,6 +18,7 @@ from pioneers.layers import (
     Stack,
     TextEmbedding,
     TransformerBlock,
+    apply_deepnorm,
     deepnorm_scales,
     init_weights,
     layer_norm,
@@ -169,7 +170,7 @@ def pytorch_block(ours, norm_first):
 @pytest.mark.parametrize("norm_first", [True, False])
 def test_block_equals_pytorchs_encoder_layer(norm_first):
     torch.manual_seed(0)
-    ours = TransformerBlock(D, H, d_ff=F_, norm_first=norm_first)
+    ours = TransformerBlock(D, H, d_ff=F_, norm_placement="pre" if norm_first else "post")
     for p in ours.parameters():
         nn.init.normal_(p, std=0.3)
     theirs = pytorch_block(ours, norm_first)
@@ -179,9 +180,76 @@ def test_block_equals_pytorchs_encoder_layer(norm_first):
     torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
 
 
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_block_with_memory_equals_pytorchs_decoder_layer(norm_first):
+    torch.manual_seed(0)
+    ours = TransformerBlock(D, H, d_ff=F_, norm_placement="pre" if norm_first else "post", cross=True)
+    for p in ours.parameters():
+        nn.init.normal_(p, std=0.3)
+    theirs = nn.TransformerDecoderLayer(
+        D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
+    )
+    mine = ours.state_dict()
+    rename = {
+        "linear1": "ffn.up",
+        "linear2": "ffn.down",
+        "norm1": "norm_attn",
+        "norm2": "norm_cross",
+        "norm3": "norm_ffn",
+        "self_attn.out_proj": "attn.o_proj",
+        "multihead_attn.out_proj": "cross_attn.o_proj",
+    }
+    state = {f"{t}.{end}": mine[f"{o}.{end}"] for t, o in rename.items() for end in ("weight", "bias")}
+    for end in ("weight", "bias"):
+        for t, o in (("self_attn", "attn"), ("multihead_attn", "cross_attn")):
+            state[f"{t}.in_proj_{end}"] = torch.cat([mine[f"{o}.{n}_proj.{end}"] for n in "qkv"])
+    theirs.load_state_dict(state)
+    x, memory = torch.randn(B, T, D), torch.randn(B, 7, D)
+    keep = torch.ones(B, 7, dtype=torch.bool)
+    keep[1, 3:] = False
+    got = ours(x, memory, causal=True, memory_mask=keep[:, None, None])
+    later = torch.ones(T, T, dtype=torch.bool).triu(1)
+    expected = theirs(x, memory, tgt_mask=later, memory_key_padding_mask=~keep)
+    torch.testing.assert_close(got, expected, atol=1e-5, rtol=0)
+
+
+def test_sandwich_norm_bounds_what_each_layer_adds():
+    torch.manual_seed(0)
+    block = TransformerBlock(D, H, norm=nn.RMSNorm, norm_placement="sandwich")
+    x = torch.randn(B, T, D)
+    attended = x + F.rms_norm(block.attn(F.rms_norm(x, (D,))), (D,))
+    expected = attended + F.rms_norm(block.ffn(F.rms_norm(attended, (D,))), (D,))
+    torch.testing.assert_close(block(x), expected)
+    with pytest.raises(ValueError, match="unknown norm_placement 'peri'; known: pre, post, sandwich"):
+        TransformerBlock(D, H, norm_placement="peri")
+
+
+@pytest.mark.parametrize(("activation", "gate"), [("swiglu", "swish"), ("geglu", "gelu")])
+def test_gated_activations_make_a_gated_block(activation, gate):
+    ffn = TransformerBlock(D, H, d_ff=F_, activation=activation).ffn
+    assert isinstance(ffn, GatedFeedForward)
+    assert ffn.activation is ACTIVATIONS[gate]
+
+
+def test_deepnorm_weights_the_residual_and_draws_smaller():
+    torch.manual_seed(0)
+    stack = Stack(6, 64, 4, norm_placement="post")
+    apply_deepnorm(stack)
+    alpha, beta = deepnorm_scales(6)
+    block = stack.blocks[2]
+    assert block.attn.v_proj.weight.std().item() == pytest.approx(beta * 64**-0.5, rel=0.05)
+    assert block.attn.k_proj.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
+    x = torch.randn(B, T, 64)
+    attended = F.layer_norm(alpha * x + block.attn(x), (64,))
+    torch.testing.assert_close(block(x), F.layer_norm(alpha * attended + block.ffn(attended), (64,)))
+    with pytest.raises(ValueError, match="DeepNorm is a post-norm; this stack is 'pre'"):
+        apply_deepnorm(Stack(1, D, H))
+
+
 def test_pre_norm_stack_ends_with_a_norm_and_post_norm_does_not():
     assert isinstance(Stack(1, D, H).norm, nn.LayerNorm)
-    assert isinstance(Stack(1, D, H, norm_first=False).norm, nn.Identity)
+    assert isinstance(Stack(1, D, H, norm_placement="post").norm, nn.Identity)
+    assert isinstance(Stack(1, D, H, norm=nn.RMSNorm).norm, nn.RMSNorm)
 
 
 def test_init_draws_residual_projections_smaller():
