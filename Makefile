@@ -44,8 +44,11 @@ format: .venv/.ready
 	ruff check --fix .
 	ruff format .
 
+# The executed lectures and the labs' references are run again and must print the same text.
+NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
+
 test: lint book
-	pytest --nbval --nbval-current-env tests _build/jupyter_execute/lectures _build/reference
+	pytest --nbval --nbval-current-env --nbval-cell-timeout=120 tests $(NOTEBOOKS)
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

@@ -21,7 +21,7 @@ def executed():
 
 def command(root):
     """The options with which `make test` runs the notebooks again."""
-    options = re.search(r"^\tpytest (--\S+ --\S+) ", (root / "Makefile").read_text(), re.MULTILINE)[1].split()
+    options = re.search(r"^\tpytest ((--\S+ )+)", (root / "Makefile").read_text(), re.MULTILINE)[1].split()
     assert "--nbval" in options
     return [sys.executable, "-m", "pytest", "-q", "-c", str(root / "pyproject.toml"), *options]
 
