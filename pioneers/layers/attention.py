@@ -199,7 +199,7 @@ class MultiHeadAttention(nn.Module):
         if cache is not None:
             k, v = cache.update(k, v)
         k, v = self._share(k), self._share(v)
-        dropout = self.dropout if self.training else 0.0
+        dropout = self.dropout * self.training
         out = attention(q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout, scale=self.scale)
         return self.o_proj(out.transpose(1, 2).flatten(2))
 
