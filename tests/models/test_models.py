@@ -1,15 +1,23 @@
 """Every model: forward, backward, JSON, parameters against closed forms and other libraries."""
 
 import dataclasses
-import importlib.util
 
 import pytest
 import torch
 from torch import nn
 
-from pioneers.compat import import_torchvision
 from pioneers.layers import FeedForward
-from pioneers.models import GPT, GPTConfig, ViT, ViTConfig
+from pioneers.models import (
+    BERT,
+    GPT,
+    BERTConfig,
+    GPTConfig,
+    MaskedLMHead,
+    Transformer,
+    TransformerConfig,
+    ViT,
+    ViTConfig,
+)
 
 GPT_TINY = GPTConfig(vocab_size=17, max_seq_len=11, d_model=12, num_layers=2, num_heads=3)
 VIT_TINY = ViTConfig(
@@ -17,25 +25,62 @@ VIT_TINY = ViTConfig(
 )
 
 
+BERT_TINY = BERTConfig(vocab_size=17, max_seq_len=11, d_model=12, num_layers=2, num_heads=3, dropout=0.0)
+SEQ2SEQ_TINY = TransformerConfig(
+    vocab_size=17, max_seq_len=11, d_model=12, d_ff=19, num_layers=2, num_heads=3, dropout=0.0
+)
+
+
+class MaskedLM(nn.Module):
+    """BERT with its masked-LM head, and the pooler in the graph."""
+
+    def __init__(self, config):
+        super().__init__()
+        self.bert = BERT(config)
+        self.head = MaskedLMHead(self.bert)
+
+    def forward(self, input_ids, segment_ids):
+        hidden = self.bert(input_ids, segment_ids=segment_ids)
+        return self.head(hidden) + self.bert.pool(hidden).sum(-1)[:, None, None]
+
+
 def build(config):
+    """The model of a configuration, and inputs for it."""
     torch.manual_seed(0)
-    if isinstance(config, GPTConfig):
-        return GPT(config), torch.randint(config.vocab_size, (2, 5))
-    return ViT(config), torch.randn(2, config.in_channels, config.image_size, config.image_size)
+    ids = torch.randint(17, (2, 5))
+    match config:
+        case GPTConfig():
+            return GPT(config), (ids,)
+        case BERTConfig():
+            return MaskedLM(config), (ids, torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]]))
+        case TransformerConfig():
+            return Transformer(config), (torch.randint(17, (2, 7)), ids)
+        case ViTConfig():
+            return ViT(config), (torch.randn(2, config.in_channels, config.image_size, config.image_size),)
 
 
-@pytest.mark.parametrize("config", [GPT_TINY, GPT_TINY.replace(norm_first=False), VIT_TINY])
+EVERY = [
+    GPT_TINY,
+    GPT_TINY.replace(norm_first=False),
+    BERT_TINY,
+    SEQ2SEQ_TINY,
+    SEQ2SEQ_TINY.replace(norm_placement="sandwich"),
+    VIT_TINY,
+]
+
+
+@pytest.mark.parametrize("config", EVERY)
 def test_gradient_reaches_every_parameter(config):
     model, inputs = build(config)
-    logits = model(inputs)
+    logits = model(*inputs)
     assert logits.isfinite().all()
     (logits * torch.randn_like(logits)).sum().backward()
     silent = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()]
     # A bias on the keys adds the same amount to every score of a row, which softmax takes out again.
-    assert all(name.endswith(("k_proj.bias", "position.table")) for name in silent), silent
+    assert all(name.endswith("k_proj.bias") for name in silent), silent
 
 
-@pytest.mark.parametrize("config", [GPT_TINY, VIT_TINY])
+@pytest.mark.parametrize("config", EVERY)
 def test_configuration_goes_to_json_and_back(config):
     assert type(config).from_json(config.to_json()) == config
     with pytest.raises(dataclasses.FrozenInstanceError):
@@ -43,7 +88,7 @@ def test_configuration_goes_to_json_and_back(config):
 
 
 def test_gpt_cannot_see_the_future():
-    model, ids = build(GPT_TINY)
+    model, (ids,) = build(GPT_TINY)
     changed = ids.clone()
     changed[:, 3] = (changed[:, 3] + 1) % 17
     before, after = model(ids), model(changed)
@@ -52,7 +97,7 @@ def test_gpt_cannot_see_the_future():
 
 
 def test_vit_without_positions_is_blind_to_the_order_of_patches():
-    model, images = build(VIT_TINY)
+    model, (images,) = build(VIT_TINY)
     flipped = images.unflatten(2, (3, 5)).flip(2).flatten(2, 3)  # the three rows of patches, bottom up
     assert not torch.allclose(model(images), model(flipped), atol=1e-5)
     nn.init.zeros_(model.position.table)
@@ -81,54 +126,76 @@ def test_parameter_counts_are_the_published_ones():
     assert round(vit / 1e6) in (86, 87)  # Dosovitskiy et al. 2021 count 86M, without the head
 
 
-def vit_from_torchvision():
-    """A small random torchvision ViT, and ours with its weights."""
-    import_torchvision()
-    from torchvision.models import VisionTransformer
+def test_parameter_counts_of_bert_and_the_transformer():
+    d = 768
+    bert = (30522 + 512 + 2) * d + 2 * d + 12 * block_parameters(d) + d * d + d
+    assert count(BERT, BERTConfig.preset("base")) == bert
+    assert round(bert / 1e6) == 109  # Devlin et al. 2019 say 110M
+    assert round(count(BERT, BERTConfig.preset("large")) / 1e6) == 335  # they say 340M
+    d, d_ff = 512, 2048
+    attention, ffn, norm = 4 * (d * d + d), 2 * d * d_ff + d_ff + d, 2 * d
+    base = 37000 * d + 6 * (attention + ffn + 2 * norm) + 6 * (2 * attention + ffn + 3 * norm)
+    assert count(Transformer, TransformerConfig.preset("base")) == base
+    assert round(base / 1e6) == 63  # Vaswani et al. 2017 say 65M
+    assert round(count(Transformer, TransformerConfig.preset("big")) / 1e6) == 214  # they say 213M
 
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
+def test_transformer_equals_pytorchs():
     torch.manual_seed(0)
-    theirs = VisionTransformer(
-        image_size=15, patch_size=5, num_layers=2, num_heads=3, hidden_dim=12, mlp_dim=48, num_classes=7
-    ).eval()
-    for p in theirs.parameters():
-        nn.init.normal_(p, std=0.3)
-    ours = ViT(VIT_TINY.replace(in_channels=3)).eval()
-    state = theirs.state_dict()
-    mine = {
-        "patch.proj.weight": state["conv_proj.weight"],
-        "patch.proj.bias": state["conv_proj.bias"],
-        "cls_token.vector": state["class_token"][0, 0],
-        "position.table": state["encoder.pos_embedding"][0],
-        "stack.norm.weight": state["encoder.ln.weight"],
-        "stack.norm.bias": state["encoder.ln.bias"],
-        "head.weight": state["heads.head.weight"],
-        "head.bias": state["heads.head.bias"],
-    }
+    ours, _ = build(SEQ2SEQ_TINY)
+    theirs = nn.Transformer(12, 3, 2, 2, 19, dropout=0.0, batch_first=True, activation="relu")
+    theirs.encoder.norm = theirs.decoder.norm = nn.Identity()  # the paper's model has no norm at the end
     rename = {
-        "ln_1": "norm_attn",
-        "ln_2": "norm_ffn",
-        "self_attention.out_proj": "attn.o_proj",
-        "mlp.0": "ffn.up",
-        "mlp.3": "ffn.down",
+        "linear1": "ffn.up",
+        "linear2": "ffn.down",
+        "self_attn.out_proj": "attn.o_proj",
+        "multihead_attn.out_proj": "cross_attn.o_proj",
     }
-    for i in range(2):
-        source, target = f"encoder.layers.encoder_layer_{i}.", f"stack.blocks.{i}."
-        for end in ("weight", "bias"):
-            for name, new in rename.items():
-                mine[f"{target}{new}.{end}"] = state[f"{source}{name}.{end}"]
-            parts = state[f"{source}self_attention.in_proj_{end}"].chunk(3)
-            for letter, part in zip("qkv", parts, strict=True):
-                mine[f"{target}attn.{letter}_proj.{end}"] = part
-    ours.load_state_dict(mine)
-    return ours, theirs
+    norms = {"encoder": ["norm_attn", "norm_ffn"], "decoder": ["norm_attn", "norm_cross", "norm_ffn"]}
+    mine, state = ours.state_dict(), {}
+    for name in theirs.state_dict():
+        side, _, layer, rest = name.split(".", 3)
+        module, end = rest.rsplit(".", 1)
+        prefix = f"{side}.blocks.{layer}."
+        if end.startswith("in_proj"):
+            attn = {"self_attn": "attn", "multihead_attn": "cross_attn"}[module]
+            end = end.removeprefix("in_proj_")
+            state[name] = torch.cat([mine[f"{prefix}{attn}.{n}_proj.{end}"] for n in "qkv"])
+        elif module.startswith("norm"):
+            state[name] = mine[f"{prefix}{norms[side][int(module[-1]) - 1]}.{end}"]
+        else:
+            state[name] = mine[f"{prefix}{rename[module]}.{end}"]
+    theirs.load_state_dict(state)
+    source, target, lengths = torch.randint(17, (2, 7)), torch.randint(17, (2, 5)), torch.tensor([7, 3])
+    padded = torch.arange(7) >= lengths[:, None]
+    hidden = theirs(
+        ours.embed(source),
+        ours.embed(target),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(5),
+        tgt_is_causal=True,
+        src_key_padding_mask=padded,
+        memory_key_padding_mask=padded,
+    )
+    got = ours(source, target, lengths=lengths)
+    torch.testing.assert_close(got, hidden @ ours.token.weight.T, atol=1e-5, rtol=1e-5)
 
 
-def test_vit_gives_torchvisions_logits():
-    if importlib.util.find_spec("torchvision") is None:
-        pytest.skip("torchvision is not installed")
-    ours, theirs = vit_from_torchvision()
-    images = torch.randn(2, 3, 15, 15)
-    torch.testing.assert_close(ours(images), theirs(images), atol=1e-5, rtol=1e-5)
+def test_source_padding_changes_nothing():
+    model, (source, target) = build(SEQ2SEQ_TINY)
+    short = model(source[:1, :4], target[:1])
+    padded = model(source, target, lengths=torch.tensor([4, 7]))
+    torch.testing.assert_close(padded[:1], short, atol=1e-5, rtol=1e-5)
+
+
+def test_decoder_cannot_see_the_future_but_sees_the_whole_source():
+    model, (source, target) = build(SEQ2SEQ_TINY)
+    changed = target.clone()
+    changed[:, 3] = (changed[:, 3] + 1) % 17
+    assert torch.allclose(model(source, target)[:, :3], model(source, changed)[:, :3], atol=1e-6)
+    other = source.clone()
+    other[:, -1] = (other[:, -1] + 1) % 17
+    assert not torch.allclose(model(source, target)[:, 0], model(other, target)[:, 0], atol=1e-4)
 
 
 def test_presets_and_fields_are_named_in_the_error():
@@ -160,13 +227,13 @@ def test_wrong_inputs_say_what_was_expected():
         vit(torch.zeros(1, 3, 15, 15))
 
 
-@pytest.mark.parametrize("config", [GPT_TINY, VIT_TINY])
+@pytest.mark.parametrize("config", EVERY)
 def test_one_batch_can_be_learned_by_heart(config):
     model, inputs = build(config)
-    targets = torch.randint(7, (2, 5) if isinstance(config, GPTConfig) else (2,))
+    targets = torch.randint(7, (2,) if isinstance(config, ViTConfig) else (2, 5))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _ in range(150):
-        logits = model(inputs)
+        logits = model(*inputs)
         loss = nn.functional.cross_entropy(logits.flatten(0, -2), targets.flatten())
         optimizer.zero_grad()
         loss.backward()

@@ -1,0 +1,122 @@
+"""BERT: an encoder without a mask over token, position and segment embeddings. Devlin et al. 2019."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from pioneers.config import Config
+from pioneers.layers import LearnedPositions, Stack, init_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class BERTConfig(Config):
+    """The sizes of a BERT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+
+    vocab_size: int
+    max_seq_len: int
+    d_model: int
+    num_layers: int
+    num_heads: int
+    num_segments: int = 2
+    dropout: float = 0.1
+
+    presets: ClassVar = {
+        "base": {
+            "vocab_size": 30522, "max_seq_len": 512, "d_model": 768, "num_layers": 12, "num_heads": 12,
+        },
+        "large": {
+            "vocab_size": 30522, "max_seq_len": 512, "d_model": 1024, "num_layers": 24, "num_heads": 16,
+        },
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
+        self._require_heads_divide(self.d_model, self.num_heads)
+
+
+class BERTEmbedding(nn.Module):
+    """Token, position and segment vectors, summed, normalised, dropped: Devlin et al. 2019, figure 2.
+
+    Args:
+        config: sizes.
+    """
+
+    def __init__(self, config: BERTConfig) -> None:
+        super().__init__()
+        self.token = nn.Embedding(config.vocab_size, config.d_model)
+        self.position = LearnedPositions(config.max_seq_len, config.d_model)
+        self.segment = nn.Embedding(config.num_segments, config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, eps=1e-12)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, input_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        """Ids ``(B, T)``, segments ``(B, T)`` (all 0 when left out) → ``(B, T, D)``."""
+        segments = self.segment.weight[0] if segment_ids is None else self.segment(segment_ids)
+        return self.dropout(self.norm(self.token(input_ids) + self.position(input_ids.shape[1]) + segments))
+
+
+class BERT(nn.Module):
+    """The encoder with its pooler; :class:`MaskedLMHead` and the others stand on it.
+
+    Args:
+        config: sizes, for instance ``BERTConfig.preset("base")``.
+
+    Example:
+        >>> import torch
+        >>> model = BERT(BERTConfig(vocab_size=11, max_seq_len=7, d_model=6, num_layers=1, num_heads=2))
+        >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
+        torch.Size([2, 5, 6])
+    """
+
+    def __init__(self, config: BERTConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embed = BERTEmbedding(config)
+        self.stack = Stack(
+            config.num_layers,
+            config.d_model,
+            config.num_heads,
+            dropout=config.dropout,
+            norm=partial(nn.LayerNorm, eps=1e-12),
+            norm_placement="post",
+        )
+        self.pooler = nn.Linear(config.d_model, config.d_model)
+        init_weights(self)
+
+    def forward(
+        self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """Ids ``(B, T)`` → hidden states ``(B, T, D)``.
+
+        Args:
+            segment_ids: ``(B, T)``, 0 for the first sentence and 1 for the second.
+            mask: which keys are real, from :func:`pioneers.layers.padding_mask`.
+        """
+        return self.stack(self.embed(input_ids, segment_ids), mask=mask)
+
+    def pool(self, hidden: Tensor) -> Tensor:
+        """Hidden states ``(B, T, D)`` → one vector ``(B, D)``, from [CLS], the first position."""
+        return self.pooler(hidden[:, 0]).tanh()
+
+
+class MaskedLMHead(nn.Module):
+    """Predicts the tokens that were hidden; its output matrix is the token embedding.
+
+    Args:
+        bert: the model it stands on.
+    """
+
+    def __init__(self, bert: BERT) -> None:
+        super().__init__()
+        config = bert.config
+        self.transform = nn.Linear(config.d_model, config.d_model)
+        self.norm = nn.LayerNorm(config.d_model, eps=1e-12)
+        self.lm_head = nn.Linear(config.d_model, config.vocab_size)
+        init_weights(self)
+        self.lm_head.weight = bert.embed.token.weight
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """Hidden states ``(…, D)`` → logits ``(…, V)``; pass only the positions that are to be predicted."""
+        return self.lm_head(self.norm(nn.functional.gelu(self.transform(hidden))))

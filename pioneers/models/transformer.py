@@ -1,0 +1,101 @@
+"""The Transformer: an encoder and a decoder that attends to it. Vaswani et al. 2017."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from torch import Tensor, nn
+
+from pioneers.config import Config
+from pioneers.layers import SinusoidalPositions, Stack, padding_mask
+
+
+@dataclass(frozen=True, kw_only=True)
+class TransformerConfig(Config):
+    """The sizes of a Transformer; source and target share one vocabulary, as in the paper."""
+
+    vocab_size: int
+    max_seq_len: int
+    d_model: int
+    d_ff: int
+    num_layers: int
+    num_heads: int
+    dropout: float = 0.1
+    norm_placement: str = "post"
+
+    presets: ClassVar = {
+        "base": {
+            "vocab_size": 37000, "max_seq_len": 512, "d_model": 512, "d_ff": 2048, "num_layers": 6,
+            "num_heads": 8,
+        },
+        "big": {
+            "vocab_size": 37000, "max_seq_len": 512, "d_model": 1024, "d_ff": 4096, "num_layers": 6,
+            "num_heads": 16, "dropout": 0.3,
+        },
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        self._require_positive("vocab_size", "max_seq_len", "d_model", "d_ff", "num_layers", "num_heads")
+        self._require_heads_divide(self.d_model, self.num_heads)
+
+
+class Transformer(nn.Module):
+    """Encoder–decoder; both embeddings and the output layer are one matrix (section 3.4).
+
+    Args:
+        config: sizes, for instance ``TransformerConfig.preset("base")``.
+
+    Example:
+        >>> import torch
+        >>> sizes = {"vocab_size": 11, "max_seq_len": 7, "d_model": 6, "d_ff": 8}
+        >>> model = Transformer(TransformerConfig(**sizes, num_layers=1, num_heads=2))
+        >>> source, target = torch.zeros(2, 5, dtype=torch.long), torch.zeros(2, 3, dtype=torch.long)
+        >>> model(source, target).shape
+        torch.Size([2, 3, 11])
+    """
+
+    def __init__(self, config: TransformerConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token = nn.Embedding(config.vocab_size, config.d_model)
+        self.position = SinusoidalPositions(config.max_seq_len, config.d_model)
+        self.dropout = nn.Dropout(config.dropout)
+        block = {
+            "d_ff": config.d_ff,
+            "activation": "relu",
+            "dropout": config.dropout,
+            "norm_placement": config.norm_placement,
+        }
+        self.encoder = Stack(config.num_layers, config.d_model, config.num_heads, **block)
+        self.decoder = Stack(config.num_layers, config.d_model, config.num_heads, cross=True, **block)
+        self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.lm_head.weight = self.token.weight
+        for p in self.parameters():
+            if p.ndim >= 2:
+                nn.init.xavier_uniform_(p)
+        nn.init.normal_(self.token.weight, std=config.d_model**-0.5)
+
+    def embed(self, input_ids: Tensor) -> Tensor:
+        """Ids ``(B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout."""
+        scaled = self.token(input_ids) * math.sqrt(self.config.d_model)
+        return self.dropout(scaled + self.position(input_ids.shape[1]))
+
+    def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+        """Source ids ``(B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
+        return self.encoder(self.embed(source_ids), mask=_real(lengths, source_ids))
+
+    def decode(self, target_ids: Tensor, memory: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+        """Target ids ``(B, T)`` and memory ``(B, S, D)`` → logits ``(B, T, V)`` for the next tokens."""
+        hidden = self.decoder(self.embed(target_ids), memory, causal=True, memory_mask=_real(lengths, memory))
+        return self.lm_head(hidden)
+
+    def forward(self, source_ids: Tensor, target_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+        """Source ``(B, S)`` and shifted target ``(B, T)`` → logits ``(B, T, V)``.
+
+        ``lengths (B,)`` counts the real tokens of each source; without it all are real.
+        """
+        return self.decode(target_ids, self.encode(source_ids, lengths=lengths), lengths=lengths)
+
+
+def _real(lengths: Tensor | None, tokens: Tensor) -> Tensor | None:
+    return None if lengths is None else padding_mask(lengths, tokens.shape[1])
