@@ -1,10 +1,12 @@
 """What a lecture's text promises: short cells, and figures described in words."""
 
+from pathlib import Path
+
 import jupytext
 import pytest
 import yaml
 
-from tests.conftest import ROOT
+ROOT = Path(__file__).parents[2]
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 LECTURES = [
