@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,9 @@ def fit(
     progress = _resume(checkpoint, model, optimizer, config)
     first, history = progress["step"], progress["history"]
     model.train()
-    bar = tqdm(range(first, config.max_steps), initial=first, total=config.max_steps, desc="training")
+    hidden = bool(os.environ.get("TQDM_DISABLE"))  # tqdm's bar for notebooks does not read it by itself
+    steps = range(first, config.max_steps)
+    bar = tqdm(steps, initial=first, total=config.max_steps, desc="training", disable=hidden)
     for step in bar:
         _set_learning_rate(optimizer, config, step)
         with autocast(device, config.precision):
