@@ -3,14 +3,14 @@
 import bz2
 import lzma
 import math
-import os
 import zlib
 from collections import Counter
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from tqdm.auto import tqdm
+
+from pioneers.progress import progress
 
 
 @torch.inference_mode()
@@ -34,8 +34,7 @@ def negative_log_likelihood(
     if starts[-1] + seq_len < len(tokens) - 1:
         starts.append(len(tokens) - 1 - seq_len)
     total, scored = 0.0, 0
-    hidden = bool(os.environ.get("TQDM_DISABLE"))
-    for chunk in tqdm(range(0, len(starts), batch_size), desc="scoring", leave=False, disable=hidden):
+    for chunk in progress(range(0, len(starts), batch_size), desc="scoring", leave=False):
         some = starts[chunk : chunk + batch_size]
         windows = torch.stack([tokens[s : s + seq_len + 1] for s in some])
         logits = model(windows[:, :-1])
