@@ -6,9 +6,7 @@ c.CourseDirectory.course_id = "pioneers"
 # Without a name here a submission could bring its own kernel.
 c.ExecutePreprocessor.kernel_name = "python3"
 c.ExecutePreprocessor.timeout = 120  # seconds per cell
-c.ClearSolutions.code_stub = {
-    "python": 'raise NotImplementedError("Replace this line by your answer, then run the check below.")'
-}
+c.ClearSolutions.code_stub = {"python": 'raise NotImplementedError("Replace this line by your answer.")'}
 c.ClearSolutions.text_stub = "*Write your answer here instead of this line.*"
 # A deleted check cell is put back, and then earns what the answer earns.
 c.OverwriteCells.add_missing_cells = True

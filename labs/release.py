@@ -106,7 +106,11 @@ def run(lab: NotebookNode, name: str) -> NotebookNode:
     """The lab with its solutions, run in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         return NotebookClient(
-            lab, timeout=120, kernel_name="python3", resources={"metadata": {"path": folder}}
+            lab,
+            timeout=120,
+            kernel_name="python3",
+            extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no note on TCP for a kernel of our own
+            resources={"metadata": {"path": folder}},
         ).execute()
 
 

@@ -37,7 +37,7 @@ def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
 
 def _same(got: Outcome, twin: Outcome) -> bool:
     if got.value is None or twin.value is None:
-        return bool(got.error) and bool(twin.error)
+        return bool(got.error) and got.error == twin.error
     if got.value.dtype != twin.value.dtype and not (is_real(got.value) and is_real(twin.value)):
         return False
     coarsest = max((x.dtype for x in (got.value, twin.value)), key=lambda dtype: TOLERANCE.get(dtype, 0))

@@ -157,13 +157,31 @@ STAGES: dict[str, Callable[[Case], tuple[str, ...]]] = {
 }
 
 
+class _NoValueError(Exception):
+    """The answer gave no tensor where a law needs one."""
+
+
 def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | None:
-    left, right = law.sides(run)
-    if left.shape == right.shape and close(left, right, left.dtype):
-        return None
-    what = (f"Law: {law.name}", *(difference(left, right) if left.shape == right.shape else ()))
+    def value_only(probe: Probe) -> Outcome:
+        outcome = run(probe)
+        if outcome.value is None:
+            raise _NoValueError(f"{inputs(probe)}: {outcome.error or 'no tensor came back'}")
+        return outcome
+
+    what: tuple[str, ...]
+    try:
+        left, right = law.sides(value_only)
+    except _NoValueError as error:
+        what = (str(error),)
+    else:
+        if left.shape != right.shape:
+            what = (f"One side has shape {shape(left)}, the other {shape(right)}",)
+        elif close(left, right, left.dtype):
+            return None
+        else:
+            what = difference(left, right)
     section, equation = law.section or exercise.section, law.equation or exercise.equation
-    return Failure("law", what, Diagnosis(law.name, law.why, section, equation))
+    return Failure("law", (f"Law: {law.name}", *what), Diagnosis(law.name, law.why, section, equation))
 
 
 def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:

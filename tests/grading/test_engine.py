@@ -108,6 +108,17 @@ def test_a_law_is_checked_after_the_values() -> None:
     assert examine(exercise(properties=(law,)), lambda x: 2 * x) is None
 
 
+def test_an_answer_that_stops_or_changes_shape_where_a_law_looks_is_told_so() -> None:
+    def sides(run):
+        return run(Probe("law", {"x": torch.ones(7, 2)})).value, 2 * torch.ones(7, 2)
+
+    lawful = exercise(properties=(Property("tall tensors too", "Shape is free.", sides),))
+    stopped = examine(lawful, lambda x: 2 * x if len(x) < 7 else stops(x))
+    assert (stopped.stage, "no idea" in stopped.what[1]) == ("law", True)
+    shrunk = examine(lawful, lambda x: 2 * x[:6])
+    assert (shrunk.stage, "(6," in shrunk.what[1]) == ("law", True)
+
+
 def test_the_judge_knows_an_answer_only_by_its_results() -> None:
     """Any callable from probe to outcome will do, as one that asks another process would."""
     seen = []
@@ -185,6 +196,15 @@ def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:
     with pytest.raises(CheckFailed, match="mat1 and mat2 shapes cannot be multiplied") as caught:
         check("1.4", causal_mask)
     assert "of causal_mask: return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)" in str(caught.value)
+
+
+def test_an_exception_is_no_known_mistake_unless_it_is_the_very_same() -> None:
+    def product(x):
+        return x @ x
+
+    wrong_product = exercise(mistakes=(Mistake("multiplied by itself", "x is not square.", lambda x: x @ x),))
+    assert examine(wrong_product, product).diagnosis.name == "multiplied by itself"
+    assert examine(wrong_product, lambda x: undefined).diagnosis is None  # noqa: F821
 
 
 def test_success_prints_one_short_line(capsys) -> None:

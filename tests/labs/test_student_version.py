@@ -43,7 +43,7 @@ def test_every_answer_is_a_stub_that_says_what_to_do(lab, student) -> None:
     for key in lab.keys:
         source = lab.cell(find(key).name, student).source
         assert f"def {find(key).name}(" in source
-        assert 'raise NotImplementedError("Replace this line by your answer' in source
+        assert 'raise NotImplementedError("Replace this line by your answer.' in source
 
 
 def test_points_are_those_of_the_exercises_and_make_100(lab) -> None:
