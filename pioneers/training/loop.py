@@ -16,6 +16,8 @@ from pioneers.device import autocast, seed_everything
 from pioneers.optim import cosine, decay_groups
 from pioneers.training.checkpoint import load_checkpoint, save_checkpoint
 
+HIDE_BAR = bool(os.environ.get("TQDM_DISABLE"))  # tqdm's bar for notebooks does not read it by itself
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
@@ -83,9 +85,8 @@ def fit(
     progress = _resume(checkpoint, model, optimizer, config)
     first, history = progress["step"], progress["history"]
     model.train()
-    hidden = bool(os.environ.get("TQDM_DISABLE"))  # tqdm's bar for notebooks does not read it by itself
     steps = range(first, config.max_steps)
-    bar = tqdm(steps, initial=first, total=config.max_steps, desc="training", disable=hidden)
+    bar = tqdm(steps, initial=first, total=config.max_steps, desc="training", disable=HIDE_BAR)
     for step in bar:
         _set_learning_rate(optimizer, config, step)
         with autocast(device, config.precision):
