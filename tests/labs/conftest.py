@@ -40,8 +40,8 @@ class Lab:
         cells = (notebook or self.notebook).cells
         return next(c for c in cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id)
 
-    def check_cell(self, exercise: Exercise) -> NotebookNode:
-        return self.cell(f"check_{exercise.name}")
+    def check_cell(self, exercise: Exercise, notebook: NotebookNode | None = None) -> NotebookNode:
+        return self.cell(f"check_{exercise.name}", notebook)
 
     def submission(self, release_version: NotebookNode, answers: dict[str, str]) -> NotebookNode:
         """The released notebook with these answers filled in; the other exercises get the reference's."""

@@ -56,6 +56,8 @@ def graded(lab, tmp_path_factory):
     released = nbformat.read(course / "release" / lab.name / f"{lab.name}.ipynb", as_version=4)
     students = {name: lab.submission(released, answers) for name, answers in class_of(lab).items()}
     students["blank"] = released
+    students["deleted"] = lab.submission(released, {})
+    students["deleted"].cells.remove(lab.check_cell(find(lab.keys[0]), students["deleted"]))
     for i, (name, notebook) in enumerate(students.items()):
         path = course / "submitted" / f"{'ab'[i % 2]}-{name}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
@@ -94,6 +96,9 @@ def test_marks_are_lost_exactly_where_answers_are_wrong(lab, graded) -> None:
         }
         for student, answers in class_of(lab).items()
     }
+    expected["deleted"] = expected[
+        "reference"
+    ]  # the missing check is put back, and the answer earns its points
     expected["blank"] = {f"check_{find(key).name}": 0 for key in lab.keys}
     got = {who: {cell: marks[cell] for cell in expected[who]} for who, marks in scores.items()}
     assert got == expected
