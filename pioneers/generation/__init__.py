@@ -1,6 +1,7 @@
-"""Generating text from a language model."""
+"""Generating text: from a language model, or from an encoder–decoder and a source."""
 
-from pioneers.generation.decode import generate
+from pioneers.generation.beam import Best, beam_search, length_penalty
+from pioneers.generation.decode import generate, translate
 from pioneers.generation.sampling import filter_logits, sample
 
-__all__ = ["filter_logits", "generate", "sample"]
+__all__ = ["Best", "beam_search", "filter_logits", "generate", "length_penalty", "sample", "translate"]

@@ -1,27 +1,21 @@
-"""Token-by-token generation: the naive loop, which is the oracle, and the cached one, which is fast."""
+"""Token-by-token generation. Without a cache it is the oracle; with one, the default, it is fast."""
 
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
 
 import torch
-from torch import Tensor, nn
-from tqdm.auto import tqdm
+from torch import Tensor
 
+from pioneers.generation.beam import beam_loop
+from pioneers.generation.next_token import (
+    EncoderDecoder,
+    LanguageModel,
+    NextToken,
+    check,
+    of_encoder_decoder,
+    of_language_model,
+)
 from pioneers.generation.sampling import filter_logits, sample
-from pioneers.layers import KVCache
-
-
-class LanguageModel(Protocol):
-    """What generation needs of a model: GPT has it."""
-
-    config: Any
-    training: bool
-    lm_head: nn.Module
-
-    def hidden_states(self, input_ids: Tensor, *, caches: list[KVCache] | None = None) -> Tensor:
-        """Ids (B, T) → (B, T, D)."""
-
-    def new_caches(self) -> list[KVCache]:
-        """Empty caches."""
+from pioneers.progress import progress
 
 
 @torch.no_grad()
@@ -35,39 +29,122 @@ def generate(
     top_p: float | None = None,
     seed: int = 0,
     use_cache: bool = True,
+    lengths: Tensor | None = None,
+    stop_ids: Sequence[int] = (),
+    pad_id: int = 0,
 ) -> Tensor:
-    """Continue each prompt by ``max_new_tokens`` tokens; returns ``(B, T + max_new_tokens)``.
+    """Continue each prompt by at most ``max_new_tokens`` tokens; returns ``(B, ≤ T + max_new_tokens)``.
+
+    A row that has reached its end is filled up with ``pad_id``; when all have, generation is over.
 
     Args:
         model: a language model in eval mode, such as :class:`pioneers.models.GPT`.
-        input_ids: prompts of equal length ``(B, T)``, T ≥ 1, on the model's device.
+        input_ids: prompts ``(B, T)``, T ≥ 1, on the model's device.
         temperature, top_k, top_p: see :func:`filter_logits`; ``top_k=1`` is greedy decoding.
         seed: the same seed draws the same tokens, with and without the cache.
         use_cache: process only the newest token at each step and take the keys and values of the earlier ones
             from the cache. Without it every step runs the whole sequence again.
+        lengths: number of real tokens ``(B,)`` of each prompt, when they are unequal and padded on the right.
+            What is common to all lengths is read at once, the rest token by token, and no padding is ever
+            read: greedy decoding continues each prompt as it would alone.
+        stop_ids: a row ends with the first of these tokens that it generates.
+        pad_id: fills rows up.
 
     Raises:
-        ValueError: the prompt is empty, the model is in training mode, or the result would be longer than
-            the model's ``max_seq_len``.
+        ValueError: the prompt is empty, a length is not within it, the model is in training mode, or the
+            result would be longer than the model's ``max_seq_len``.
     """
-    if input_ids.ndim != 2 or input_ids.shape[1] == 0:
-        raise ValueError(f"input_ids must be (B, T) with at least one token, got {tuple(input_ids.shape)}")
-    length = input_ids.shape[1] + max_new_tokens
-    if length > model.config.max_seq_len:
-        raise ValueError(
-            f"prompt and continuation together are {length} tokens and the model has "
-            f"max_seq_len={model.config.max_seq_len}: shorten the prompt or generate fewer tokens"
-        )
-    if model.training:
-        raise ValueError("the model is in training mode, where dropout is random: call model.eval() first")
+    check(model, input_ids, max_new_tokens)
     generator = torch.Generator(device=input_ids.device).manual_seed(seed)
-    caches = model.new_caches() if use_cache else None
-    newest = input_ids
-    for _ in tqdm(range(max_new_tokens), desc="tokens", leave=False):
-        hidden = model.hidden_states(newest, caches=caches) if use_cache else model.hidden_states(input_ids)
-        logits = filter_logits(
-            model.lm_head(hidden[:, -1]), temperature=temperature, top_k=top_k, top_p=top_p
+
+    def draw(logits: Tensor) -> Tensor:
+        logits = filter_logits(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+        return sample(logits, generator=generator)[:, 0]
+
+    next_token = of_language_model(model, use_cache=use_cache)
+    return _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)
+
+
+@torch.no_grad()
+def translate(
+    model: EncoderDecoder,
+    source_ids: Tensor,
+    max_new_tokens: int,
+    *,
+    start_id: int,
+    stop_id: int,
+    lengths: Tensor | None = None,
+    num_beams: int = 1,
+    alpha: float = 0.6,
+    pad_id: int = 0,
+    use_cache: bool = True,
+) -> Tensor:
+    """The most likely target of each source, by greedy decoding or beam search: ``(B, ≤ max_new_tokens)``.
+
+    Args:
+        model: an encoder–decoder in eval mode, such as :class:`pioneers.models.Transformer`.
+        source_ids: ``(B, S)``, on the model's device.
+        max_new_tokens: longest target.
+        start_id: what the decoder reads first; it is not part of the result.
+        stop_id: what a target ends with; behind it the row is filled up with ``pad_id``.
+        lengths: number of real tokens ``(B,)`` of each source; without it all are real.
+        num_beams: 1 is greedy decoding; more is :func:`beam_search`.
+        alpha: length penalty of the beam search.
+        pad_id: fills rows up.
+        use_cache: compute only the newest token at each step, and the memory's keys and values once.
+
+    Raises:
+        ValueError: the model is in training mode, the target would be longer than the model's
+            ``max_seq_len``, or an argument of the beam search is out of range.
+    """
+    start = source_ids.new_full((len(source_ids), 1), start_id)
+    check(model, start, max_new_tokens)
+    next_token = of_encoder_decoder(
+        model, source_ids, lengths=lengths, repeats=num_beams, use_cache=use_cache
+    )
+    if num_beams == 1:
+        best = _decode(
+            next_token, lambda logits: logits.argmax(-1), start, max_new_tokens, None, [stop_id], pad_id
         )
-        newest = sample(logits, generator=generator)
-        input_ids = torch.cat([input_ids, newest], dim=1)
-    return input_ids
+    else:
+        best, _ = beam_loop(
+            next_token,
+            start,
+            max_new_tokens,
+            num_beams=num_beams,
+            alpha=alpha,
+            stop_id=stop_id,
+            pad_id=pad_id,
+        )
+    return best[:, 1:]
+
+
+def _decode(
+    next_token: NextToken,
+    draw: Callable[[Tensor], Tensor],
+    prompts: Tensor,
+    max_new_tokens: int,
+    lengths: Tensor | None,
+    stop_ids: Sequence[int],
+    pad_id: int,
+) -> Tensor:
+    """Extend rows token by token: those of their prompt first, then those drawn, then padding."""
+    batch, longest = prompts.shape
+    lengths = torch.full_like(prompts[:, 0], longest) if lengths is None else lengths.to(prompts.device)
+    if int(lengths.min()) < 1 or int(lengths.max()) > longest:
+        raise ValueError(f"lengths must lie between 1 and T={longest}, got {lengths.tolist()}")
+    ends = lengths + max_new_tokens
+    stops = torch.tensor(list(stop_ids), dtype=prompts.dtype, device=prompts.device)
+    places = range(int(lengths.min()), int(ends.max()))
+    tokens = torch.cat([prompts, prompts.new_full((batch, max_new_tokens), pad_id)], dim=1)
+    tokens = tokens.masked_fill(
+        torch.arange(tokens.shape[1], device=tokens.device) >= lengths[:, None], pad_id
+    )
+    for place in progress(places, desc="tokens", leave=False):
+        drawn = draw(next_token(tokens[:, :place]))
+        growing = (place >= lengths) & (place < ends)
+        tokens[:, place] = torch.where(growing, drawn, tokens[:, place])
+        ends = torch.where(growing & torch.isin(drawn, stops), place + 1, ends)
+        if len(stops) and place + 1 >= int(ends.max()):
+            break
+    return tokens[:, : int(ends.max())]

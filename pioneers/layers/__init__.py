@@ -3,7 +3,7 @@
 from pioneers.layers.attention import MultiHeadAttention, attention, attention_weights
 from pioneers.layers.biases import RelativeBias, alibi_bias, alibi_slopes
 from pioneers.layers.block import TransformerBlock
-from pioneers.layers.cache import KVCache
+from pioneers.layers.cache import KVCache, MemoryCache
 from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding, patchify, unpatchify
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.init import apply_deepnorm, init_weights
@@ -24,6 +24,7 @@ __all__ = [
     "GatedFeedForward",
     "KVCache",
     "LearnedPositions",
+    "MemoryCache",
     "MultiHeadAttention",
     "PatchEmbedding",
     "RelativeBias",

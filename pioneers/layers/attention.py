@@ -4,12 +4,13 @@ Axes: B batch, H heads, T queries, S keys, K head_dim, D d_model.
 """
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from pioneers.layers.cache import KVCache
+from pioneers.layers.cache import KVCache, MemoryCache
 from pioneers.layers.masks import causal_mask
 from pioneers.layers.positions import Rotary
 
@@ -180,24 +181,23 @@ class MultiHeadAttention(nn.Module):
         bias: Tensor | None = None,
         causal: bool = False,
         rotary: Rotary | None = None,
-        cache: KVCache | None = None,
+        cache: KVCache | MemoryCache | None = None,
     ) -> Tensor:
         """Attend from ``query (B, T, D)`` to ``key`` and ``value (B, S, D)``; returns ``(B, T, D)``.
 
         ``key`` is the query when left out (self-attention), ``value`` is the key. ``mask``, ``bias`` and
         ``causal`` are those of :func:`attention`; ``rotary`` turns queries and keys by their positions. With
-        a ``cache`` the new keys and values are appended to it and the queries see everything in it.
+        a ``cache`` the new keys and values are appended to it and the queries see everything in it; a
+        :class:`MemoryCache` keeps those of the first call for good.
         """
         key = query if key is None else key
         value = key if value is None else value
+        start = 0 if cache is None else cache.length
         q = self._split(self.q_proj(query))
-        k = self._split(self.k_proj(key))
-        v = self._split(self.v_proj(value))
         if rotary is not None:
-            start = 0 if cache is None else cache.length
-            q, k = rotary(q, start), rotary(k, start)
-        if cache is not None:
-            k, v = cache.update(k, v)
+            q = rotary(q, start)
+        project = partial(self._keys_values, key, value, rotary, start)
+        k, v = project() if cache is None else cache.extend(project)
         k, v = self._share(k), self._share(v)
         dropout = self.dropout * self.training
         out = attention(q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout, scale=self.scale)
@@ -217,6 +217,12 @@ class MultiHeadAttention(nn.Module):
         if rotary is not None:
             q, k = rotary(q), rotary(k)
         return attention_weights(q, self._share(k), scale=self.scale, **how)
+
+    def _keys_values(
+        self, key: Tensor, value: Tensor, rotary: Rotary | None, start: int
+    ) -> tuple[Tensor, Tensor]:
+        k, v = self._split(self.k_proj(key)), self._split(self.v_proj(value))
+        return (k if rotary is None else rotary(k, start)), v
 
     def _split(self, x: Tensor) -> Tensor:
         """(B, T, H·K) → (B, H, T, K)."""

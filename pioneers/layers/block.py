@@ -90,7 +90,8 @@ class TransformerBlock(nn.Module):
             return self.attn(h, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
 
         def look_up(h: Tensor) -> Tensor:
-            return self.cross_attn(h, memory, mask=memory_mask)
+            kept = None if cache is None else cache.memory
+            return self.cross_attn(h, memory, mask=memory_mask, cache=kept)
 
         x = self._add(x, attend, self.norm_attn, self.norm_attn_out)
         if self.cross_attn is not None:

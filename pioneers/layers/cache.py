@@ -1,13 +1,31 @@
 """The key/value cache: what lets generation process only the newest token."""
 
+from collections.abc import Callable
+
 from torch import Tensor
 
 
+class MemoryCache:
+    """Keys and values of a memory, for cross-attention: they never change, so the first step's are kept."""
+
+    length = 0  # cross-attention has no earlier positions that the new ones follow
+
+    def __init__(self) -> None:
+        self._kept: tuple[Tensor, Tensor] | None = None
+
+    def extend(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """What ``project`` gave the first time it was asked, ``(B, H, S, K)`` each."""
+        if self._kept is None:
+            self._kept = project()
+        return self._kept
+
+
 class KVCache:
-    """Keys and values of the positions seen so far, for one attention layer, in memory allocated once.
+    """Keys and values of the positions seen so far, for one block, in memory allocated once.
 
     Attributes:
         length: number of positions stored, 0 at first.
+        memory: the same for the block's cross-attention, if it has one.
 
     Example:
         >>> import torch
@@ -20,6 +38,7 @@ class KVCache:
     def __init__(self, max_seq_len: int) -> None:
         self.max_seq_len = max_seq_len
         self.length = 0
+        self.memory = MemoryCache()
         self._keys: Tensor | None = None
         self._values: Tensor | None = None
 
@@ -42,3 +61,16 @@ class KVCache:
         self._values[..., self.length : end, :] = v
         self.length = end
         return self._keys[..., :end, :], self._values[..., :end, :]
+
+    def extend(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
+        """Append what ``project`` computes: :meth:`update` for keys and values yet to be made."""
+        return self.update(*project())
+
+    def reorder(self, rows: Tensor) -> None:
+        """Let row i continue what row ``rows[i]`` holds, as beam search does; ``rows`` is ``(B,)``.
+
+        The memory stays: rows must only be exchanged among those with the same memory.
+        """
+        if self._keys is not None and self._values is not None:
+            for stored in (self._keys, self._values):
+                stored[..., : self.length, :] = stored[rows, ..., : self.length, :]

@@ -1,13 +1,14 @@
 """The Transformer: an encoder and a decoder that attends to it. Vaswani et al. 2017."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import SinusoidalPositions, Stack, padding_mask
+from pioneers.layers import KVCache, SinusoidalPositions, Stack, padding_mask
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,19 +76,34 @@ class Transformer(nn.Module):
                 nn.init.xavier_uniform_(p)
         nn.init.normal_(self.token.weight, std=config.d_model**-0.5)
 
-    def embed(self, input_ids: Tensor) -> Tensor:
-        """Ids ``(B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout."""
+    def embed(self, input_ids: Tensor, start: int = 0) -> Tensor:
+        """Ids ``(B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout.
+
+        The first id stands at position ``start``.
+        """
         scaled = self.token(input_ids) * math.sqrt(self.config.d_model)
-        return self.dropout(scaled + self.position(input_ids.shape[1]))
+        return self.dropout(scaled + self.position(input_ids.shape[1], start))
 
     def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
         """Source ids ``(B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
         return self.encoder(self.embed(source_ids), mask=_real(lengths, source_ids))
 
-    def decode(self, target_ids: Tensor, memory: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """Target ids ``(B, T)`` and memory ``(B, S, D)`` → logits ``(B, T, V)`` for the next tokens."""
-        hidden = self.decoder(self.embed(target_ids), memory, causal=True, memory_mask=_real(lengths, memory))
-        return self.lm_head(hidden)
+    def decode(
+        self,
+        target_ids: Tensor,
+        memory: Tensor,
+        *,
+        lengths: Tensor | None = None,
+        caches: Sequence[KVCache] | None = None,
+    ) -> Tensor:
+        """Target ids ``(B, T)`` and memory ``(B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
+
+        With ``caches`` (one per block, from :meth:`new_caches`) the ids are the next T of a longer sequence,
+        and the keys and values of the memory are computed once, by the first call.
+        """
+        x = self.embed(target_ids, caches[0].length if caches else 0)
+        mask = _real(lengths, memory)
+        return self.lm_head(self.decoder(x, memory, causal=True, memory_mask=mask, caches=caches))
 
     def forward(self, source_ids: Tensor, target_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
         """Source ``(B, S)`` and shifted target ``(B, T)`` → logits ``(B, T, V)``.
@@ -95,6 +111,10 @@ class Transformer(nn.Module):
         ``lengths (B,)`` counts the real tokens of each source; without it all are real.
         """
         return self.decode(target_ids, self.encode(source_ids, lengths=lengths), lengths=lengths)
+
+    def new_caches(self) -> list[KVCache]:
+        """Empty caches, one per block of the decoder, for generation."""
+        return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]
 
 
 def _real(lengths: Tensor | None, tokens: Tensor) -> Tensor | None:

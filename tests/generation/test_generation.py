@@ -63,6 +63,34 @@ def test_samples_follow_the_probabilities():
     torch.testing.assert_close(shares, LOGITS[0].exp(), atol=0.015, rtol=0)  # four standard errors
 
 
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_unequal_prompts_continue_as_each_would_alone(model, use_cache):
+    prompts = torch.randint(31, (3, 7), generator=torch.Generator().manual_seed(1))
+    lengths = torch.tensor([7, 2, 4])
+    together = generate(model, prompts, 11, top_k=1, use_cache=use_cache, lengths=lengths, pad_id=30)
+    assert together.shape == (3, 18)
+    for prompt, length, row in zip(prompts, lengths.tolist(), together, strict=True):
+        alone = generate(model, prompt[None, :length], 11, top_k=1)[0]
+        assert row.tolist() == alone.tolist() + [30] * (7 - length)
+
+
+def test_rows_end_with_their_stop_token_and_generation_with_the_last_row(model):
+    prompts = torch.randint(31, (3, 5), generator=torch.Generator().manual_seed(1))
+    free = generate(model, prompts, 17, seed=5)
+    stops = [free[0, 8].item(), free[1, 11].item(), free[2, 6].item()]
+    ends = [min(p for p in range(5, 22) if row[p] in stops) + 1 for row in free.tolist()]
+    ended = generate(model, prompts, 17, seed=5, stop_ids=stops, pad_id=29)
+    for row, whole, end in zip(ended.tolist(), free.tolist(), ends, strict=True):
+        assert row == whole[:end] + [29] * (max(ends) - end)
+
+
+def test_a_stop_token_in_the_prompt_does_not_stop(model):
+    prompts = torch.tensor([[4, 4, 4], [4, 7, 9]])
+    out = generate(model, prompts, 3, seed=1, lengths=torch.tensor([1, 3]), stop_ids=[4])
+    assert out[1, :3].tolist() == [4, 7, 9]
+    assert out[0, 1] == generate(model, prompts, 3, seed=1, lengths=torch.tensor([1, 3]))[0, 1]
+
+
 def test_bad_arguments_say_what_to_do(model):
     prompt = torch.zeros(1, 3, dtype=torch.long)
     with pytest.raises(ValueError, match="for greedy decoding use top_k=1"):
@@ -76,5 +104,8 @@ def test_bad_arguments_say_what_to_do(model):
     for use_cache in (True, False):
         with pytest.raises(ValueError, match=r"together are 24 tokens and the model has max_seq_len=23"):
             generate(model, prompt, 21, use_cache=use_cache)
+    for length in (0, 4):
+        with pytest.raises(ValueError, match=rf"lengths must lie between 1 and T=3, got \[{length}\]"):
+            generate(model, prompt, 3, lengths=torch.tensor([length]))
     with pytest.raises(ValueError, match=r"call model.eval\(\) first"):
         generate(model.train(), prompt, 3)
