@@ -99,17 +99,18 @@ def simple_search(next_log_probs, longest, num_beams, alpha):
     return max(finished)[1]
 
 
+@pytest.mark.parametrize("alpha", [0.6, 3.0])
 @pytest.mark.parametrize("num_beams", [1, 2, 4])
 @torch.no_grad()
-def test_a_narrow_beam_keeps_to_its_rule(gpt, num_beams):
+def test_a_narrow_beam_keeps_to_its_rule(gpt, num_beams, alpha):
     prompts = torch.tensor([[3, 4], [1, 1], [0, 3]])
-    found, _ = beam_search(gpt, prompts, 7, num_beams=num_beams, stop_id=STOP)
+    found, _ = beam_search(gpt, prompts, 7, num_beams=num_beams, stop_id=STOP, alpha=alpha)
     for row, prompt in enumerate(prompts.tolist()):
         expected = simple_search(
             lambda s, prompt=prompt: gpt(torch.tensor([[*prompt, *s]]))[0, -1].log_softmax(-1).tolist(),
             7,
             num_beams,
-            0.6,
+            alpha,
         )
         assert found[row].tolist() == padded([*prompt, *expected], found.shape[1])
 
