@@ -99,7 +99,7 @@ def simple_search(next_log_probs, longest, num_beams, alpha):
     return max(finished)[1]
 
 
-@pytest.mark.parametrize("alpha", [0.6, 3.0])
+@pytest.mark.parametrize("alpha", [0.6, 6.0])
 @pytest.mark.parametrize("num_beams", [1, 2, 4])
 @torch.no_grad()
 def test_a_narrow_beam_keeps_to_its_rule(gpt, num_beams, alpha):
