@@ -1,6 +1,49 @@
-"""Data sets and batches."""
+"""Data sets and batches: embedded (nothing to fetch), public (fetched once, verified) and the user's own."""
 
-from pioneers.data.embedded import Digits, digits, language_reference
+from pioneers.data.download import fetch
+from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
+from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
+from pioneers.data.public import (
+    LabelledPair,
+    LabelledText,
+    bert_vocabulary,
+    gpt2_encoder,
+    gpt2_merges,
+    mnist,
+    mrpc,
+    multi30k,
+    squad2,
+    sst2,
+    tiny_shakespeare,
+    ud_english_ewt,
+)
 from pioneers.data.text import RandomWindows, split_text
+from pioneers.data.translation import translation_pairs
 
-__all__ = ["Digits", "RandomWindows", "digits", "language_reference", "split_text"]
+__all__ = [
+    "Answer",
+    "Digits",
+    "LabelledPair",
+    "LabelledText",
+    "Photographs",
+    "Question",
+    "RandomWindows",
+    "TaggedSentence",
+    "bert_vocabulary",
+    "digits",
+    "fetch",
+    "gpt2_encoder",
+    "gpt2_merges",
+    "language_reference",
+    "mnist",
+    "mrpc",
+    "multi30k",
+    "photographs",
+    "split_text",
+    "squad2",
+    "sst2",
+    "text_file",
+    "tiny_shakespeare",
+    "translation_pairs",
+    "ud_english_ewt",
+]

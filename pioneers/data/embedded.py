@@ -25,10 +25,10 @@ def language_reference() -> str:
 
 
 class Digits(NamedTuple):
-    """Handwritten digits of :func:`digits`.
+    """Images of handwritten digits and what they show.
 
     Attributes:
-        images: ``(B, 1, 8, 8)``, float32 in [0, 1].
+        images: ``(B, 1, H, W)``, float32 in [0, 1].
         labels: ``(B,)``, int64 in 0 … 9.
     """
 
@@ -53,3 +53,32 @@ def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits
         Digits((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
         Digits((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
     )
+
+
+class Photographs(NamedTuple):
+    """What :func:`photographs` gives: pictures ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1]."""
+
+    china: Tensor
+    flower: Tensor
+
+
+def photographs() -> Photographs:
+    """scikit-learn's two photographs, a temple in China and a flower.
+
+    "China" is by danielbuechele (https://www.flickr.com/photos/danielbuechele/6061409035) and "flower" by
+    vultilion (https://www.flickr.com/photos/vultilion/6056698931), both under the licence CC BY 2.0
+    (https://creativecommons.org/licenses/by/2.0/).
+
+    Raises:
+        RuntimeError: Pillow, which reads JPEG files, is not installed.
+    """
+    from sklearn.datasets import load_sample_image
+
+    try:
+        pictures = [torch.from_numpy(load_sample_image(f"{name}.jpg").copy()) for name in Photographs._fields]
+    except ImportError as error:
+        raise RuntimeError(
+            "the photographs are JPEG files, which Pillow reads; install it: "
+            "pip install -c constraints.txt pillow"
+        ) from error
+    return Photographs(*(picture.movedim(-1, 0).contiguous().float() / 255 for picture in pictures))

@@ -3,8 +3,9 @@ import sys
 
 import pytest
 import torch
+from sklearn.datasets import load_sample_image
 
-from pioneers.data import RandomWindows, digits, language_reference, split_text
+from pioneers.data import RandomWindows, digits, language_reference, photographs, split_text
 
 
 def test_language_reference_is_real_english():
@@ -37,6 +38,22 @@ def test_digits_are_split_by_class_without_overlap():
     assert (test.labels.bincount() - 36).abs().max() <= 1
     assert torch.equal(digits()[1].labels, test.labels)
     assert not torch.equal(digits(seed=1)[1].labels, test.labels)
+
+
+def test_photographs_are_the_two_of_scikit_learn():
+    temple, flower = photographs()
+    for picture, name in ((temple, "china.jpg"), (flower, "flower.jpg")):
+        assert picture.shape == (3, 427, 640)
+        assert picture.is_contiguous()
+        pixels = load_sample_image(name)
+        assert (picture[:, 211, 307] * 255).round().tolist() == pixels[211, 307].tolist()
+        assert (picture.min(), picture.max()) == (pixels.min() / 255, 1)
+
+
+def test_photographs_without_pillow_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(RuntimeError, match=r"JPEG files.*pip install -c constraints.txt pillow"):
+        photographs()
 
 
 def test_split_keeps_every_character():

@@ -1,0 +1,176 @@
+"""The file formats of the data sets; an error names the file and, where there is one, the line."""
+
+import gzip
+import json
+import zlib
+from math import prod
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """The content of a file, unpacked where its name ends in ``.gz``.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the gzip file is cut off or damaged.
+    """
+    path = Path(path)
+    if not path.is_file():
+        what = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"{path.absolute()} {what}; correct the path")
+    raw = path.read_bytes()
+    if path.suffix != ".gz":
+        return raw
+    try:
+        return gzip.decompress(raw)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise ValueError(f"{path} is a cut off or damaged gzip file ({error}); get it again") from error
+
+
+def text_file(path: str | Path) -> str:
+    r"""The text of a UTF-8 file, plain or gzip, with ``\n`` line ends and without a byte order mark.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is empty or not UTF-8; the message says where.
+    """
+    raw = read_bytes(path)
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise ValueError(
+            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; "
+            "save the file again in the encoding UTF-8"
+        ) from error
+    if not text.strip():
+        raise ValueError(f"{path} holds no text; choose another file")
+    return text
+
+
+def read_lines(path: str | Path) -> list[str]:
+    """The lines of a text file. Only a line feed ends a line, so that parallel files stay parallel."""
+    return text_file(path).removesuffix("\n").split("\n")
+
+
+def read_table(path: str | Path, *, columns: int) -> list[list[str]]:
+    """The rows of a file with one row a line and columns parted by tabs; quotes mean nothing.
+
+    Raises:
+        ValueError: a line has another number of columns.
+    """
+    rows = [line.split("\t") for line in read_lines(path)]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != columns:
+            raise ValueError(
+                f"{path}, line {number}: {len(row)} columns parted by tabs where {columns} are expected"
+            )
+    return rows
+
+
+def read_json(path: str | Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        return json.loads(text_file(path))
+    except json.JSONDecodeError as error:
+        raise ValueError(
+            f"{path}, line {error.lineno}, column {error.colno}: not JSON ({error.msg})"
+        ) from error
+
+
+def read_idx(path: str | Path, *, ndim: int) -> Tensor:
+    """The bytes of an IDX file (the format of MNIST) as a uint8 tensor of ``ndim`` dimensions.
+
+    Raises:
+        ValueError: the header is another, or the number of bytes does not fit it.
+    """
+    raw = read_bytes(path)
+    start = 4 + 4 * ndim
+    if raw[:4] != bytes([0, 0, 8, ndim]) or len(raw) < start:
+        raise ValueError(f"{path} is not an IDX file of bytes with {ndim} dimensions")
+    shape = np.frombuffer(raw, dtype=">u4", offset=4, count=ndim).tolist()
+    if len(raw) != start + prod(shape):
+        raise ValueError(
+            f"{path} has {len(raw) - start:,} bytes of data where its header promises {prod(shape):,}"
+        )
+    return torch.from_numpy(np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape).copy())
+
+
+class TaggedSentence(NamedTuple):
+    """Words of a sentence and the part of speech of each, such as ``NOUN`` (the 17 universal tags)."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+
+
+def read_conllu(path: str | Path) -> list[TaggedSentence]:
+    """The sentences of a CoNLL-U file, as word forms and universal part-of-speech tags.
+
+    Lines of words written together (``1-2``) and of words left out (``8.1``) are passed over: the parts of
+    the former have lines of their own, the latter are not in the text.
+
+    Raises:
+        ValueError: a line has not ten columns.
+    """
+    sentences: list[TaggedSentence] = []
+    words: list[tuple[str, str]] = []
+    for number, line in enumerate([*read_lines(path), ""], start=1):
+        if not line:
+            if words:
+                sentences.append(TaggedSentence(*zip(*words, strict=True)))
+            words = []
+        elif not line.startswith("#"):
+            columns = line.split("\t")
+            if len(columns) != 10:
+                raise ValueError(f"{path}, line {number}: {len(columns)} columns where CoNLL-U has 10")
+            if columns[0].isdigit():
+                words.append((columns[1], columns[3]))
+    return sentences
+
+
+class Answer(NamedTuple):
+    """A stretch of the context: ``context[start : start + len(text)] == text``."""
+
+    text: str
+    start: int
+
+
+class Question(NamedTuple):
+    """A question about a paragraph; without answers where the paragraph does not answer it."""
+
+    id: str
+    context: str
+    question: str
+    answers: tuple[Answer, ...]
+
+
+def read_squad(path: str | Path) -> list[Question]:
+    """The questions of a SQuAD file, version 1.1 or 2.0.
+
+    Raises:
+        ValueError: the file is not JSON, or not of SQuAD's form.
+    """
+    articles = read_json(path)
+    try:
+        return [
+            Question(
+                entry["id"],
+                paragraph["context"],
+                entry["question"],
+                tuple(Answer(answer["text"], answer["answer_start"]) for answer in entry["answers"]),
+            )
+            for article in articles["data"]
+            for paragraph in article["paragraphs"]
+            for entry in paragraph["qas"]
+        ]
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not of SQuAD's form: {type(error).__name__} {error}") from error

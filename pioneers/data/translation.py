@@ -1,0 +1,116 @@
+"""Real parallel text without end: dates and numbers, written by Babel (from Unicode's CLDR) and num2words."""
+
+import datetime
+import random
+import zlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+# English as written in four countries: they differ in the order of day and month and in the commas.
+SOURCE_LOCALES = ("en_US", "en_GB", "en_IE", "en_ZA")
+# Source width → target width: the target names the day of the week exactly where the source does.
+WIDTHS = {"full": "full", "long": "long", "medium": "long"}
+FIRST_DAY = datetime.date(1900, 1, 1).toordinal()
+LAST_DAY = datetime.date(2099, 12, 31).toordinal()
+MAX_DIGITS = 6
+TEST_SHARE = 10  # one value in so many is held out
+# num2words 0.5.14 writes these with stray spaces or not at all; "am" fails from 1,100 on, "te" from 50 on.
+INCOMPLETE = {"am", "te"}
+
+
+def translation_pairs(
+    kind: str, *, target: str = "fr", count: int, split: str = "train", seed: int = 0
+) -> list[tuple[str, str]]:
+    """Pairs (English, target language) that are right by construction.
+
+    ``"dates"`` are days from 1900 to 2099. The English side changes between the formats of several
+    countries, with and without the day of the week: ``"Friday, March 1, 2024"``, ``"1 Mar 2024"``. The other
+    side is what CLDR prescribes: ``"vendredi 1 mars 2024"``, ``"2024年3月1日金曜日"``.
+
+    ``"numbers"`` are whole numbers of one to six digits in words, short ones as frequent as long ones:
+    ``"fifty-four"``, ``"vierundfünfzig"``.
+
+    Whether a day or a number belongs to train or test (one in ten) is fixed, the same for every seed and
+    language, so that no value is ever in both. With the same seed, the pairs of all languages have the same
+    English sides.
+
+    Args:
+        kind: ``"dates"`` or ``"numbers"``.
+        target: language code, such as ``"fr"``, ``"de"`` or ``"ja"``.
+        count: number of pairs; values may repeat.
+        split: ``"train"`` or ``"test"``.
+        seed: of the draw.
+
+    Raises:
+        ValueError: there is no such kind, split or language, or ``count`` is not positive.
+        RuntimeError: Babel or num2words is not installed.
+    """
+    kinds: dict[str, tuple[Callable[[random.Random], int], Callable[..., tuple[str, str]]]] = {
+        "dates": (_draw_day, _write_date),
+        "numbers": (_draw_number, _write_number),
+    }
+    if kind not in kinds:
+        raise ValueError(f"kind must be 'dates' or 'numbers', not {kind!r}")
+    if split not in ("train", "test"):
+        raise ValueError(f"split must be 'train' or 'test', not {split!r}")
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    if target not in _languages():
+        raise ValueError(f"there is no target language {target!r}; there are: {', '.join(_languages())}")
+    draw, write = kinds[kind]
+    rng = random.Random(f"{kind} {split} {seed}")
+    pairs = []
+    while len(pairs) < count:
+        value = draw(rng)
+        if _is_test(kind, value) == (split == "test"):
+            pairs.append(write(value, target, rng))
+    return pairs
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import babel.dates
+        import num2words
+    except ImportError as error:
+        raise RuntimeError(
+            f"translation pairs are written by Babel and num2words, and {error.name} is not installed; "
+            "install both: pip install -c constraints.txt babel num2words"
+        ) from error
+    return babel, num2words
+
+
+@cache
+def _languages() -> tuple[str, ...]:
+    """Codes of the languages that both libraries write, English left out."""
+    babel, num2words = _libraries()
+    known = set(num2words.CONVERTER_CLASSES) - INCOMPLETE - {"en"}
+    return tuple(sorted(code for code in known if "_" not in code and babel.localedata.exists(code)))
+
+
+def _is_test(kind: str, value: int) -> bool:
+    return zlib.crc32(f"{kind} {value}".encode()) % TEST_SHARE == 0
+
+
+def _draw_day(rng: random.Random) -> int:
+    return rng.randint(FIRST_DAY, LAST_DAY)
+
+
+def _draw_number(rng: random.Random) -> int:
+    digits = rng.randint(1, MAX_DIGITS)
+    return rng.randrange(10 ** (digits - 1) if digits > 1 else 0, 10**digits)
+
+
+def _write_date(value: int, target: str, rng: random.Random) -> tuple[str, str]:
+    dates = _libraries()[0].dates
+    day = datetime.date.fromordinal(value)
+    locale, width = rng.choice(SOURCE_LOCALES), rng.choice(list(WIDTHS))
+    return (
+        dates.format_date(day, width, locale=locale),
+        dates.format_date(day, WIDTHS[width], locale=target),
+    )
+
+
+def _write_number(value: int, target: str, rng: random.Random) -> tuple[str, str]:
+    write = _libraries()[1].num2words
+    return write(value, lang="en"), write(value, lang=target)
