@@ -108,7 +108,8 @@ def squad2(split: str) -> list[Question]:
     """Questions on paragraphs of Wikipedia, some without an answer (SQuAD 2.0, Rajpurkar et al. 2018).
 
     Args:
-        split: ``"train"``, ``"validation"``, or ``"sample"``: the first five articles of the latter.
+        split: ``"train"``, ``"validation"``, or ``"sample"``: the first five articles of the latter, a
+            file that has to be supplied through ``PIONEERS_DATA``.
 
     Raises:
         ValueError: there is no such split.

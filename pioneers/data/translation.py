@@ -60,7 +60,7 @@ def translation_pairs(
         raise ValueError(f"there is no target language {target!r}; there are: {', '.join(_languages())}")
     draw, write = kinds[kind]
     rng = random.Random(f"{kind} {split} {seed}")
-    pairs = []
+    pairs: list[tuple[str, str]] = []
     while len(pairs) < count:
         value = draw(rng)
         if _is_test(kind, value) == (split == "test"):

@@ -1,5 +1,6 @@
 """`fetch` against a server on this machine that fails in every way a real one does."""
 
+import contextlib
 import hashlib
 import random
 import subprocess
@@ -43,6 +44,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         begin = 0 if act == "ignores range" else start
         body = CONTENT[begin:]
+        if act == "never ends":
+            self.send_response(200)
+            self.end_headers()
+            with contextlib.suppress(ConnectionError):
+                while not self.server.over.is_set():
+                    self.wfile.write(body)
+            return
         if act == "corrupts":
             body = bytes(len(body))
         elif act == "sends too much":
@@ -115,6 +123,7 @@ def test_a_file_is_downloaded_once_with_a_progress_bar(server, cache, monkeypatc
         (["truncates", "corrupts"], [0, HALF, 0]),
         (["corrupts"], [0, 0]),
         (["sends too much"], [0, 0]),
+        (["never ends"], [0, 0]),
         ([500, 503, 429], [0, 0, 0, 0]),
         (["truncates", 500, "stalls"], [0, HALF, HALF, HALF]),
     ],
