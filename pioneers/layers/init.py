@@ -10,7 +10,19 @@ from pioneers.layers.norms import deepnorm_scales
 from pioneers.layers.stack import Stack
 
 
-def init_weights(model: nn.Module, *, std: float = 0.02) -> None:
+def initial_std(d_model: int) -> float:
+    """The deviation to draw weights with: GPT-2's 0.02 at its width of 768, and like ``1 / √D`` elsewhere.
+
+    A linear map adds D products, so narrow models need larger weights for outputs of the same size.
+
+    Example:
+        >>> [round(initial_std(d_model), 3) for d_model in (768, 192, 48)]
+        [0.02, 0.04, 0.08]
+    """
+    return 0.02 * math.sqrt(768 / d_model)
+
+
+def init_weights(model: nn.Module, *, std: float) -> None:
     """Draw every linear map and embedding from N(0, std²) and set biases to zero, in place.
 
     What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance

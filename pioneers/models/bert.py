@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import LearnedPositions, Stack, init_weights
+from pioneers.layers import LearnedPositions, Stack, init_weights, initial_std
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ class BERT(nn.Module):
             norm_placement="post",
         )
         self.pooler = nn.Linear(config.d_model, config.d_model)
-        init_weights(self)
+        init_weights(self, std=initial_std(config.d_model))
 
     def forward(
         self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -114,7 +114,7 @@ class MaskedLMHead(nn.Module):
         self.transform = nn.Linear(config.d_model, config.d_model)
         self.norm = nn.LayerNorm(config.d_model, eps=1e-12)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size)
-        init_weights(self)
+        init_weights(self, std=initial_std(config.d_model))
         self.lm_head.weight = bert.embed.token.weight
 
     def forward(self, hidden: Tensor) -> Tensor:

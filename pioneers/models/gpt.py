@@ -10,7 +10,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights
+from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights, initial_std
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +74,7 @@ class GPT(nn.Module):
         )
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.lm_head.weight = self.embed.token.weight
-        init_weights(self)
+        init_weights(self, std=initial_std(config.d_model))
 
     def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
         """Ids ``(B, T)`` → the stack's output ``(B, T, D)``.

@@ -7,7 +7,7 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack, init_weights
+from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack, init_weights, initial_std
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +71,7 @@ class ViT(nn.Module):
             norm=partial(nn.LayerNorm, eps=1e-6),
         )
         self.head = nn.Linear(config.d_model, config.num_classes)
-        init_weights(self)
+        init_weights(self, std=initial_std(config.d_model))
 
     def hidden_states(self, images: Tensor) -> Tensor:
         """Images ``(B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first."""
