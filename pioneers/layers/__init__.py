@@ -6,7 +6,7 @@ from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache, MemoryCache
 from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding, patchify, unpatchify
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
-from pioneers.layers.init import apply_deepnorm, init_weights
+from pioneers.layers.init import apply_deepnorm, init_weights, initial_std
 from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
 from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
 from pioneers.layers.positions import (
@@ -42,6 +42,7 @@ __all__ = [
     "deepnorm_scales",
     "document_mask",
     "init_weights",
+    "initial_std",
     "layer_norm",
     "padding_mask",
     "patchify",
