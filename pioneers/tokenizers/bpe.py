@@ -2,15 +2,17 @@
 
 import json
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import regex
-from tqdm.auto import tqdm
+
+from pioneers.progress import progress
+from pioneers.tokenizers.pairs import Pair, PairCounts, merge
 
 # GPT-2 cuts text into chunks before merging, so that no token spans two words: contractions, then letters,
 # digits or other signs, each with at most one space in front, then white space.
@@ -20,7 +22,8 @@ CHUNK = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{
 PRINTABLE = [*range(33, 127), *range(161, 173), *range(174, 256)]
 BYTES = bytes(PRINTABLE + [b for b in range(256) if b not in PRINTABLE])
 
-Pair = tuple[int, int]
+# How GPT-2's files write each byte token: a printable byte as itself, the others as the signs from U+0100 on.
+SYMBOLS = [chr(b) for b in PRINTABLE] + [chr(256 + i) for i in range(256 - len(PRINTABLE))]
 
 
 class ByteLevelBPE:
@@ -28,6 +31,9 @@ class ByteLevelBPE:
 
     Args:
         merges: pairs of ids in the order they were learned; merge number i makes the token 256 + i.
+        special_tokens: names of tokens that stand for no text, such as the end of a document; their ids
+            follow the merges'. ``encode`` never makes them, so no text can smuggle one in: take the id from
+            ``special_ids`` and put it where it belongs.
 
     Example:
         >>> tokenizer = ByteLevelBPE.train("low lower lowest low low", vocab_size=258)
@@ -35,19 +41,21 @@ class ByteLevelBPE:
         ['low', ' ', 'f', 'low']
     """
 
-    def __init__(self, merges: Sequence[Pair]) -> None:
+    def __init__(self, merges: Sequence[Pair], special_tokens: Sequence[str] = ()) -> None:
         self.merges = [(int(a), int(b)) for a, b in merges]
         self.vocab = [BYTES[i : i + 1] for i in range(256)]
         for rank, (a, b) in enumerate(self.merges):
             if not (0 <= a < 256 + rank and 0 <= b < 256 + rank):
                 raise ValueError(f"merge {rank} joins {a} and {b}, which are not tokens yet")
             self.vocab.append(self.vocab[a] + self.vocab[b])
+        self.special_ids = {name: len(self.vocab) + i for i, name in enumerate(special_tokens)}
+        self.vocab += [name.encode() for name in special_tokens]
         self._rank = {pair: rank for rank, pair in enumerate(self.merges)}
         self._encode_chunk = lru_cache(maxsize=100_000)(self._merge_chunk)
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens: 256 bytes and one per merge."""
+        """Number of tokens: 256 bytes, one per merge, and the special tokens."""
         return len(self.vocab)
 
     @classmethod
@@ -66,28 +74,36 @@ class ByteLevelBPE:
             )
         if not text:
             raise ValueError("cannot train a tokenizer on an empty text")
-        counts = Counter(CHUNK.findall(text))
-        words = [to_byte_ids(chunk) for chunk in counts]
-        frequencies = list(counts.values())
-        pairs: Counter[Pair] = Counter()
-        where: defaultdict[Pair, set[int]] = defaultdict(set)
-        for i, word in enumerate(words):
-            for pair in pairwise(word):
-                pairs[pair] += frequencies[i]
-                where[pair].add(i)
-        merges: list[Pair] = []
-        for new_id in tqdm(range(256, vocab_size), desc="merges", leave=False):
-            best = max(pairs, key=lambda pair: (pairs[pair], -pair[0], -pair[1]), default=None)
-            if best is None:
-                break
-            merges.append(best)
-            for i in where.pop(best):
-                _replace(words, i, best, new_id, frequencies[i], pairs, where)
-        return cls(merges)
+        return cls(cls._learn(text, vocab_size))
+
+    @classmethod
+    def from_gpt2(cls, merges_path: str | Path, vocab_path: str | Path) -> Self:
+        """Read a tokenizer from GPT-2's two files; ids are GPT-2's.
+
+        Args:
+            merges_path: the merges, called ``vocab.bpe`` by OpenAI and ``merges.txt`` by Hugging Face.
+            vocab_path: the ids, called ``encoder.json`` or ``vocab.json``. They follow from the merges; the
+                file adds the special token ``<|endoftext|>``, and the two are checked against each other.
+
+        Raises:
+            FileNotFoundError: a file is not there.
+            ValueError: a file is damaged, or numbers its tokens in another way than GPT-2.
+        """
+        return cls(*_read_gpt2(Path(merges_path), Path(vocab_path)))
 
     def encode(self, text: str) -> list[int]:
         """Token ids of a text; ``decode`` gives the text back."""
         return [token for chunk in CHUNK.findall(text) for token in self._encode_chunk(chunk)]
+
+    def encode_bytes(self, data: bytes) -> list[int]:
+        """Token ids of any bytes, UTF-8 or not; ``decode_bytes`` gives them back.
+
+        Example:
+            >>> tokenizer = ByteLevelBPE([])
+            >>> tokenizer.decode_bytes(tokenizer.encode_bytes(bytes([255, 0, 128])))
+            b'\\xff\\x00\\x80'
+        """
+        return self.encode(data.decode("utf-8", errors="surrogateescape"))
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of token ids; bytes that are not UTF-8 (half a character) become the sign �.
@@ -108,8 +124,9 @@ class ByteLevelBPE:
     def save(self, path: str | Path) -> None:
         """Write the merges as JSON; the file appears whole or not at all."""
         path = Path(path)
+        saved = {"type": "byte-level BPE", "merges": self.merges, "special_tokens": list(self.special_ids)}
         partial = path.with_name(path.name + ".partial")
-        partial.write_text(json.dumps({"type": "byte-level BPE", "merges": self.merges}))
+        partial.write_text(json.dumps(saved))
         os.replace(partial, path)
 
     @classmethod
@@ -121,11 +138,30 @@ class ByteLevelBPE:
             ValueError: the file is not such a tokenizer.
         """
         try:
-            return cls(json.loads(Path(path).read_text())["merges"])
+            saved = json.loads(Path(path).read_text())
+            return cls(saved["merges"], saved.get("special_tokens", ()))
         except FileNotFoundError:
             raise FileNotFoundError(f"no tokenizer at {path}; train one and save it there first") from None
         except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is not a saved tokenizer, or is damaged ({error})") from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes without the cache."""
+        return type(self), (self.merges, list(self.special_ids))
+
+    @staticmethod
+    def _learn(text: str, vocab_size: int) -> list[Pair]:
+        """The merges of :meth:`train`."""
+        chunks = Counter(CHUNK.findall(text))
+        counts = PairCounts([to_byte_ids(chunk) for chunk in chunks], list(chunks.values()))
+        merges: list[Pair] = []
+        for new_id in progress(range(256, vocab_size), desc="merges", leave=False):
+            if not counts.pairs:
+                break
+            best = max(counts.pairs, key=lambda pair: (counts.pairs[pair], -pair[0], -pair[1]))
+            counts.join(best, new_id)
+            merges.append(best)
+        return merges
 
     def _merge_chunk(self, chunk: str) -> list[int]:
         """Apply the merges to one chunk, earliest learned first."""
@@ -140,50 +176,42 @@ class ByteLevelBPE:
 
 
 def to_byte_ids(text: str) -> list[int]:
-    """The byte tokens of a text before any merge.
+    """The byte tokens of a text before any merge; a byte that was not UTF-8 may stand as its escape in Python.
 
     Example:
         >>> to_byte_ids("ab!")
         [64, 65, 0]
     """
-    return [BYTES.index(byte) for byte in text.encode("utf-8")]
+    return [BYTES.index(byte) for byte in text.encode("utf-8", errors="surrogateescape")]
 
 
-def merge(ids: Sequence[int], pair: Pair, new_id: int) -> list[int]:
-    """Replace every occurrence of ``pair`` in ``ids``, from the left, by ``new_id``.
-
-    Example:
-        >>> merge([1, 1, 1, 2], (1, 1), 9)
-        [9, 1, 2]
-    """
-    out: list[int] = []
-    i = 0
-    while i < len(ids):
-        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
-            out.append(new_id)
-            i += 2
-        else:
-            out.append(ids[i])
-            i += 1
-    return out
-
-
-def _replace(
-    words: list[list[int]],
-    i: int,
-    pair: Pair,
-    new_id: int,
-    frequency: int,
-    pairs: Counter[Pair],
-    where: defaultdict[Pair, set[int]],
-) -> None:
-    """Merge ``pair`` in word ``i`` and bring the pair counts up to date."""
-    old, new = words[i], merge(words[i], pair, new_id)
-    for neighbours in pairwise(old):
-        pairs[neighbours] -= frequency
-        if not pairs[neighbours]:
-            del pairs[neighbours]
-    for neighbours in pairwise(new):
-        pairs[neighbours] += frequency
-        where[neighbours].add(i)
-    words[i] = new
+def _read_gpt2(merges_path: Path, vocab_path: Path) -> tuple[list[Pair], list[str]]:
+    """Merges as pairs of ids, and the names of the special tokens, from GPT-2's two files."""
+    for path in (merges_path, vocab_path):
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"no file {path}; GPT-2's tokenizer is published as vocab.bpe and encoder.json, "
+                "or as merges.txt and vocab.json"
+            )
+    ids = {symbol: i for i, symbol in enumerate(SYMBOLS)}
+    merges: list[Pair] = []
+    for number, line in enumerate(merges_path.read_text(encoding="utf-8").split("\n"), start=1):
+        if not line or (number == 1 and line.startswith("#version")):
+            continue
+        left, _, right = line.partition(" ")
+        if left not in ids or right not in ids:
+            raise ValueError(f"{merges_path}, line {number}: {line!r} does not join two tokens known so far")
+        merges.append((ids[left], ids[right]))
+        ids[left + right] = 255 + len(merges)
+    try:
+        published = {str(token): int(i) for token, i in json.loads(vocab_path.read_text("utf-8")).items()}
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"{vocab_path} does not map tokens to ids ({error})") from error
+    special = sorted(published.keys() - ids.keys(), key=published.__getitem__)
+    ids |= {token: 256 + len(merges) + i for i, token in enumerate(special)}
+    if ids != published:
+        raise ValueError(
+            f"{vocab_path} does not number its tokens as GPT-2 does: bytes, then the merges of {merges_path}, "
+            "then special tokens; are the two files of one model, and is that model GPT-2?"
+        )
+    return merges, special

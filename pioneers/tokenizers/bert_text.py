@@ -1,0 +1,57 @@
+"""How BERT reads a text before it looks up pieces: cleaned, in lower case, split. Devlin et al. 2019."""
+
+import unicodedata
+from collections.abc import Iterator
+
+import regex
+
+WORD = regex.compile(r"[^\t\n\r\p{Z}]+")
+REMOVED = regex.compile(r"[\p{Cc}\p{Cf}\p{Co}\p{Cs}\uFFFD]")
+ACCENT = regex.compile(r"\p{Mn}")
+# Punctuation (which for BERT includes all ASCII signs) and Chinese characters are words of their own. The
+# ranges of Chinese are those of BERT's published code; Japanese and Korean letters are not among them.
+ALONE = (
+    r"\p{P}!-/:-@\[-`{-~"
+    r"\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0002A6DF"
+    r"\U0002A700-\U0002B73F\U0002B740-\U0002B81F\U0002B820-\U0002CEAF\U0002F800-\U0002FA1F"
+)
+TOKEN = regex.compile(f"[{ALONE}]|[^{ALONE}]+")
+
+
+def words(text: str) -> Iterator[tuple[str, int]]:
+    """What stands between white spaces, and where it begins."""
+    return ((match[0], match.start()) for match in WORD.finditer(text))
+
+
+def basic_tokens(word: str, *, lowercase: bool) -> Iterator[tuple[str, list[int]]]:
+    """Normalise a word and split it at punctuation; each character comes with its place in the word.
+
+    Example:
+        >>> list(basic_tokens("Café!", lowercase=True))
+        [('cafe', [0, 1, 2, 3]), ('!', [4])]
+    """
+    normal, places = normalize(word, lowercase=lowercase)
+    for match in TOKEN.finditer(normal):
+        yield match[0], places[match.start() : match.end()]
+
+
+def normalize(word: str, *, lowercase: bool) -> tuple[str, list[int]]:
+    """Drop control characters, and with ``lowercase`` case and accents; also the place each character had.
+
+    One character at a time: the Greek Σ becomes σ also at the end of a word.
+
+    Example:
+        >>> normalize("É\\u200Bß", lowercase=True)
+        ('eß', [0, 2])
+    """
+    normal: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(word):
+        if REMOVED.match(char):
+            continue
+        plain = ACCENT.sub("", unicodedata.normalize("NFD", char)) if lowercase else char
+        for letter in plain:
+            lower = letter.lower() if lowercase else letter
+            normal += lower
+            places += [place] * len(lower)
+    return "".join(normal), places
