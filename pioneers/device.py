@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import random
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,6 +14,8 @@ ENV_VARIABLE = "PIONEERS_DEVICE"
 
 def best_device() -> torch.device:
     """The fastest device here: CUDA, else Apple's MPS, else the CPU.
+
+    Of several processes started by ``torchrun``, each gets a card of its own.
 
     The environment variable ``PIONEERS_DEVICE`` (for example ``cpu`` or ``cuda:1``) overrides the choice.
 
@@ -30,7 +33,8 @@ def best_device() -> torch.device:
             ) from error
         return torch.device(wanted)
     if torch.cuda.is_available():
-        return torch.device("cuda")
+        card = os.environ.get("LOCAL_RANK")
+        return torch.device("cuda" if card is None else f"cuda:{card}")
     if torch.backends.mps.is_available():
         return torch.device("mps")
     return torch.device("cpu")
@@ -46,22 +50,38 @@ def has_fast_bf16(device_type: str) -> bool:
     return False
 
 
-def autocast(device: torch.device, precision: str = "auto") -> contextlib.AbstractContextManager:
+def _low_precision(device: torch.device, precision: str) -> torch.dtype | None:
+    known = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if precision == "auto":
+        without_bf16 = torch.float16 if device.type == "cuda" else None
+        return torch.bfloat16 if has_fast_bf16(device.type) else without_bf16
+    if precision not in known:
+        raise ValueError(f"precision must be 'auto', 'bf16', 'fp16' or 'fp32', not {precision!r}")
+    return known[precision]
+
+
+def autocast(device: torch.device, precision: str = "auto") -> contextlib.AbstractContextManager[Any]:
     """The context a forward pass runs in.
 
     Args:
         device: where the model is.
-        precision: ``"auto"`` is bfloat16 where the processor has it and float32 elsewhere; ``"bf16"`` and
-            ``"fp32"`` insist. Weights, gradients and optimiser state stay in float32 either way.
+        precision: ``"auto"`` is bfloat16 where the processor has it, float16 on older CUDA cards, and float32
+            elsewhere; ``"bf16"``, ``"fp16"`` and ``"fp32"`` insist. Weights, gradients and optimiser state
+            stay in float32 either way.
 
     Raises:
         ValueError: another precision is named.
     """
-    if precision not in ("auto", "bf16", "fp32"):
-        raise ValueError(f"precision must be 'auto', 'bf16' or 'fp32', not {precision!r}")
-    if precision == "fp32" or (precision == "auto" and not has_fast_bf16(device.type)):
-        return contextlib.nullcontext()
-    return torch.autocast(device.type, dtype=torch.bfloat16)
+    dtype = _low_precision(device, precision)
+    return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
+
+
+def grad_scaler(device: torch.device, precision: str = "auto") -> torch.amp.GradScaler:
+    """Scales the loss where float16 would round small gradients to zero; in other precisions does nothing.
+
+    Micikevicius et al. 2018, section 3.2. The arguments are those of :func:`autocast`.
+    """
+    return torch.amp.GradScaler(device.type, enabled=_low_precision(device, precision) == torch.float16)
 
 
 def seed_everything(seed: int) -> None:
@@ -81,6 +101,7 @@ def rng_state() -> dict[str, torch.Tensor]:
 
 def set_rng_state(state: dict[str, torch.Tensor]) -> None:
     """Put back what :func:`rng_state` returned; a device that is not here any more is passed over."""
-    torch.set_rng_state(state["cpu"].cpu())
+    if "cpu" in state:
+        torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state and torch.cuda.is_available():
         torch.cuda.set_rng_state(state["cuda"].cpu())

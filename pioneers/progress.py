@@ -15,4 +15,4 @@ def progress(iterable: Iterable[T], **options: Any) -> "tqdm[T]":
     tqdm's bar for notebooks does not read ``TQDM_DISABLE`` by itself, so it is read here. The build of the
     book sets it, because a bar would leave its timings in the page.
     """
-    return tqdm(iterable, disable=bool(os.environ.get("TQDM_DISABLE")), **options)
+    return tqdm(iterable, **{"disable": bool(os.environ.get("TQDM_DISABLE"))} | options)

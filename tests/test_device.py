@@ -36,7 +36,7 @@ def test_autocast_computes_in_the_precision_asked_for(precision):
 
 
 def test_other_precisions_are_refused():
-    with pytest.raises(ValueError, match="must be 'auto', 'bf16' or 'fp32', not 'int3'"):
+    with pytest.raises(ValueError, match="must be 'auto', 'bf16', 'fp16' or 'fp32', not 'int3'"):
         autocast(torch.device("cpu"), "int3")
 
 

@@ -1,6 +1,17 @@
-"""Training: the loop and its checkpoints."""
+"""Training: the loop, its recipe, checkpoints and metrics; on one process or, by ``torchrun``, several."""
 
-from pioneers.training.checkpoint import load_checkpoint, save_checkpoint
-from pioneers.training.loop import TrainConfig, fit
+from pioneers.training.checkpoint import load_checkpoint, load_weights, save_checkpoint, save_weights
+from pioneers.training.config import TrainConfig
+from pioneers.training.loop import best_path, fit
+from pioneers.training.metrics import read_metrics
 
-__all__ = ["TrainConfig", "fit", "load_checkpoint", "save_checkpoint"]
+__all__ = [
+    "TrainConfig",
+    "best_path",
+    "fit",
+    "load_checkpoint",
+    "load_weights",
+    "read_metrics",
+    "save_checkpoint",
+    "save_weights",
+]

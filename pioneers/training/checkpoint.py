@@ -1,4 +1,8 @@
-"""Checkpoints: one safetensors file with everything a run needs to go on as if it had never stopped."""
+"""Checkpoints: one safetensors file with everything a run needs to go on as if it had never stopped.
+
+Every process of a run calls these functions; process 0 writes. A checkpoint does not depend on the number of
+processes or on how the weights were spread over them.
+"""
 
 import json
 import os
@@ -11,6 +15,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pioneers.device import rng_state, set_rng_state
+from pioneers.training.processes import agree, gather, rank, spread_like, whole
 
 
 def save_checkpoint(
@@ -24,24 +29,32 @@ def save_checkpoint(
     Raises:
         OSError: the file cannot be written (no space, no permission); the message names the file.
     """
-    path = Path(path)
     tensors = {f"model.{name}": p for name, p in _unshared(model).items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
-    tensors |= {f"rng.{device}": state for device, state in rng_state().items()}
-    tensors = {name: t.detach().contiguous().cpu() for name, t in tensors.items()}
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        save_file(tensors, partial, metadata={"progress": json.dumps(progress)})
-        with open(partial, "rb") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except (OSError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
-        raise OSError(
-            f"cannot write the checkpoint {path} ({error}); the previous one is untouched"
-        ) from error
+    for process, generators in enumerate(gather(rng_state())):
+        tensors |= {_rng_name(device, process): state for device, state in generators.items()}
+    _write(Path(path), tensors, {"progress": json.dumps(progress)})
+
+
+def save_weights(path: str | Path, model: nn.Module) -> None:
+    """Write the weights alone, under the names they have in the model; a shared tensor is written once.
+
+    Raises:
+        OSError: the file cannot be written; the message names it.
+    """
+    _write(Path(path), _unshared(model), {"format": "pt"})
+
+
+def load_weights(path: str | Path, model: nn.Module) -> None:
+    """Put what :func:`save_weights` wrote into a model.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: the file is truncated or damaged, or was written for another model.
+    """
+    weights, _ = _read(Path(path))
+    _load(path, model, weights)
 
 
 def load_checkpoint(
@@ -56,31 +69,69 @@ def load_checkpoint(
         FileNotFoundError: there is no such file.
         ValueError: the file is truncated or damaged, or was written for another model.
     """
-    tensors, progress = _read(Path(path))
+    tensors, metadata = _read(Path(path))
+    if "progress" not in metadata:
+        raise ValueError(f"{path} holds weights alone: load them with load_weights, or give the checkpoint")
     weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
-    _check_fits(path, model, weights)
-    model.load_state_dict(weights, strict=False)
+    _load(path, model, weights)
     if optimizer is not None:
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimizer."):
-                _, index, key = name.split(".", 2)
-                state.setdefault(int(index), {})[key] = tensor
-        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-        set_rng_state({n.removeprefix("rng."): t for n, t in tensors.items() if n.startswith("rng.")})
+        _load_optimizer(optimizer, tensors)
+        saved = {device: tensors.get(_rng_name(device, rank())) for device in rng_state()}
+        set_rng_state({device: state for device, state in saved.items() if state is not None})
+    progress: dict[str, Any] = json.loads(metadata["progress"])
     return progress
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _load(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
+    _check_fits(path, model, weights)
+    here = _unshared(model)
+    model.load_state_dict({name: spread_like(t, here[name]) for name, t in weights.items()}, strict=False)
+
+
+def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        if name.startswith("optimizer."):
+            _, number, key = name.split(".", 2)
+            index = int(number)
+            ours = tensor if key == "step" else spread_like(tensor, parameters[index])
+            state.setdefault(index, {})[key] = ours
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _rng_name(device: str, process: int) -> str:
+    return f"rng.{device}" if process == 0 else f"rng.{device}.{process}"
+
+
+def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+    tensors = {name: whole(t.detach()).contiguous().cpu() for name, t in tensors.items()}
+    partial = path.with_name(path.name + ".partial")
+    try:
+        if rank() == 0:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            save_file(tensors, partial, metadata=metadata)
+            with open(partial, "rb") as file:
+                os.fsync(file.fileno())
+            os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        partial.unlink(missing_ok=True)
+        raise OSError(
+            f"cannot write the checkpoint {path} ({error}); the previous one is untouched"
+        ) from error
+    agree(None)  # nobody goes on before the file is there
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     if not path.is_file():
         raise FileNotFoundError(
             f"no checkpoint at {path}; check the path, or start training without resuming"
         )
     try:
         with safe_open(path, framework="pt") as file:
-            progress = json.loads(file.metadata()["progress"])
-            return {name: file.get_tensor(name) for name in file.keys()}, progress  # noqa: SIM118
-    except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, file.metadata() or {}
+    except SafetensorError as error:
         raise ValueError(
             f"{path} is not a whole checkpoint: truncated or damaged ({error}). "
             f"Restore it from a copy, or delete it and start training again"
@@ -102,7 +153,6 @@ def _check_fits(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) 
 
 def _unshared(model: nn.Module) -> dict[str, Tensor]:
     """The state of a model with each shared tensor (a tied output layer) named once."""
-    named = dict(model.named_parameters())
-    buffers = {name: t for name, t in model.state_dict().items() if name not in named}
-    tied = {p.data_ptr() for p in named.values()}
-    return named | {name: t for name, t in buffers.items() if t.data_ptr() not in tied}
+    names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
+    buffers = {name: t for name, t in model.state_dict().items() if name not in names}
+    return dict(model.named_parameters()) | buffers

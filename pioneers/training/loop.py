@@ -2,139 +2,137 @@
 
 import dataclasses
 import math
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from tqdm.auto import tqdm
+from torch import nn
 
-from pioneers.config import Config
-from pioneers.device import autocast, seed_everything
-from pioneers.optim import cosine, decay_groups
-from pioneers.training.checkpoint import load_checkpoint, save_checkpoint
+from pioneers.device import seed_everything
+from pioneers.progress import progress
+from pioneers.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
+from pioneers.training.config import TrainConfig
+from pioneers.training.metrics import MetricsFile, Row, Speed
+from pioneers.training.processes import agree, join, rank, total
+from pioneers.training.update import LossFunction, Update, count_rows
 
-HIDE_BAR = bool(os.environ.get("TQDM_DISABLE"))  # tqdm's bar for notebooks does not read it by itself
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainConfig(Config):
-    """How to train. One step is one update of the weights.
-
-    Attributes:
-        max_steps: number of updates.
-        lr: peak learning rate; warm-up is linear, then a cosine leads to ``lr * min_lr_factor``.
-        warmup_steps: length of the warm-up.
-        min_lr_factor: what is left of the learning rate at the end, as a factor.
-        weight_decay: AdamW's, on matrices only.
-        betas: AdamW's.
-        clip_norm: longest gradient let through; longer ones are scaled down to it.
-        precision: see :func:`pioneers.device.autocast`.
-        log_every: steps between two rows of the history.
-        checkpoint_every: steps between two checkpoints, when a path is given.
-        seed: of dropout and whatever else draws random numbers in training.
-    """
-
-    max_steps: int
-    lr: float = 1e-3
-    warmup_steps: int = 0
-    min_lr_factor: float = 0.0
-    weight_decay: float = 0.1
-    betas: tuple[float, float] = (0.9, 0.95)
-    clip_norm: float = 1.0
-    precision: str = "auto"
-    log_every: int = 10
-    checkpoint_every: int = 100
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        self._require_positive("max_steps", "log_every", "checkpoint_every")
+Evaluate = Callable[[nn.Module], dict[str, float]]
 
 
 def fit(
     model: nn.Module,
-    loss_fn: Callable[[nn.Module, Any], Tensor],
+    loss_fn: LossFunction,
     batches: Callable[[int], Any],
     config: TrainConfig,
     *,
-    evaluate: Callable[[nn.Module], dict[str, float]] | None = None,
+    evaluate: Evaluate | None = None,
     checkpoint: str | Path | None = None,
-) -> list[dict[str, float]]:
+    metrics: str | Path | None = None,
+    count: Callable[[Any], int] = count_rows,
+) -> list[Row]:
     """Train a model in place with AdamW and return the history, a row per ``log_every`` steps.
+
+    Under ``torchrun`` every process works on its part of each batch, and the result is that of one process
+    with the whole batch; the same script serves both.
 
     Args:
         model: on its device already.
         loss_fn: model and batch → scalar loss.
         batches: step → batch, on the model's device. Because a batch depends on the step alone, a resumed run
-            sees the very batches the interrupted one would have seen.
+            sees the very batches the interrupted one would have seen. Every process is given whole batches.
         config: see :class:`TrainConfig`.
         evaluate: called at every logged step with the model in eval mode; its numbers join the history.
         checkpoint: file to save to every ``checkpoint_every`` steps and at the end. If it exists, training
-            goes on from it, bit for bit on a CPU as if it had never stopped.
+            goes on from it, bit for bit on a CPU as if it had never stopped. With ``config.watch``, the
+            weights of the best row lie beside it, see :func:`best_path`.
+        metrics: file that gets each row as a line of JSON as soon as it is known, with learning rate and
+            speed; a resumed run continues it, a new one begins it anew. Read by :func:`read_metrics`.
+        count: batch → how many things its loss is a mean over, by which the parts of a divided batch are
+            weighted: rows, unless the loss leaves out padding and the like.
 
     Raises:
         FloatingPointError: the loss is not a number any more; the last good checkpoint is kept.
-        ValueError: the checkpoint is damaged or belongs to another model or training configuration.
+        ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
+            has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
     """
-    seed_everything(config.seed)
-    device = next(model.parameters()).device
-    groups = decay_groups(model, config.weight_decay)
-    optimizer = torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
-    progress = _resume(checkpoint, model, optimizer, config)
-    first, history = progress["step"], progress["history"]
+    # long: a training loop is understood when it is seen in one piece
+    join(next(model.parameters()).device)
+    seed_everything(config.seed + rank())
+    update = Update(model, loss_fn, config, count)
+    first, history = _resume(checkpoint, model, update, config)
+    file, speed = MetricsFile(metrics, history), Speed()
+    bar = _bar(range(first, 0 if _exhausted(history, config) else config.max_steps), config)
     model.train()
-    steps = range(first, config.max_steps)
-    bar = tqdm(steps, initial=first, total=config.max_steps, desc="training", disable=HIDE_BAR)
     for step in bar:
-        _set_learning_rate(optimizer, config, step)
-        with autocast(device, config.precision):
-            loss = loss_fn(model, batches(step))
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        grad_norm = nn.utils.clip_grad_norm_(model.parameters(), config.clip_norm)
-        optimizer.step()
+        batch = batches(step)
+        loss, grad_norm = update(batch, step)
+        speed.add(batch)
         last = step + 1 == config.max_steps
         log = last or step % config.log_every == 0
         save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
         if log or save:
-            value = _finite(loss.item(), step)
+            value = _finite(total(loss).item(), step)
         if log:
-            history.append({"step": step, "loss": value, "grad_norm": grad_norm.item()})
-            history[-1] |= _evaluate(model, evaluate)
-            bar.set_postfix(loss=f"{value:.3f}")
-        if save:
-            saved = {"step": step + 1, "history": history, "config": dataclasses.asdict(config)}
-            save_checkpoint(checkpoint, model, optimizer, saved)
+            rate = speed.rate()
+            bar.set_postfix(loss=f"{value:.3f}", **{unit: f"{r:,.0f}" for unit, r in rate.items()})
+            row = {"step": step, "loss": value, "grad_norm": grad_norm.item()}
+            history.append(row | _evaluate(model, evaluate, config))
+            file.write(history[-1] | {"lr": config.lr_at(step)} | rate)
+            _keep_best(checkpoint, model, history, config)
+        stop = log and _exhausted(history, config)
+        if save or (stop and checkpoint is not None):
+            _save(checkpoint, model, update, history, config, step + 1)
+        if stop:
+            break
+        if log:
+            speed.restart()
     model.eval()
     return history
 
 
-def _set_learning_rate(optimizer: torch.optim.Optimizer, config: TrainConfig, step: int) -> None:
-    factor = cosine(
-        step, max_steps=config.max_steps, warmup_steps=config.warmup_steps, min_factor=config.min_lr_factor
-    )
-    for group in optimizer.param_groups:
-        group["lr"] = config.lr * factor
+def best_path(checkpoint: str | Path) -> Path:
+    """Where the best weights of a run lie, for :func:`load_weights`.
+
+    Example:
+        >>> best_path("runs/gpt.safetensors").as_posix()
+        'runs/gpt.best.safetensors'
+    """
+    path = Path(checkpoint)
+    return path.with_name(f"{path.stem}.best{path.suffix}")
 
 
 def _resume(
-    path: str | Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, config: TrainConfig
-) -> dict[str, Any]:
-    if path is None or not Path(path).exists():
-        return {"step": 0, "history": []}
-    progress = load_checkpoint(path, model, optimizer)
-    saved = TrainConfig.from_dict(progress["config"] | {"betas": tuple(progress["config"]["betas"])})
+    path: str | Path | None, model: nn.Module, update: Update, config: TrainConfig
+) -> tuple[int, list[Row]]:
+    if path is None or not agree(Path(path).exists()):
+        return 0, []
+    saved = load_checkpoint(path, model, update.optimizer)
+    theirs = TrainConfig.from_dict(saved["config"] | {"betas": tuple(saved["config"]["betas"])})
     changed = [
-        f.name for f in dataclasses.fields(config) if getattr(saved, f.name) != getattr(config, f.name)
+        f.name for f in dataclasses.fields(config) if getattr(theirs, f.name) != getattr(config, f.name)
     ]
     if changed:
         raise ValueError(
             f"{path} was trained with another {', '.join(changed)}: resume with the same TrainConfig, "
             f"or give another checkpoint path to start afresh"
         )
-    return progress
+    if saved.get("scaler"):
+        update.scaler.load_state_dict(saved["scaler"])
+    return saved["step"], saved["history"]
+
+
+def _save(
+    path: str | Path | None,
+    model: nn.Module,
+    update: Update,
+    history: list[Row],
+    config: TrainConfig,
+    step: int,
+) -> None:
+    done = {"step": step, "history": history, "config": dataclasses.asdict(config)}
+    assert path is not None
+    save_checkpoint(path, model, update.optimizer, done | {"scaler": update.scaler.state_dict()})
 
 
 def _finite(loss: float, step: int) -> float:
@@ -145,11 +143,41 @@ def _finite(loss: float, step: int) -> float:
     return loss
 
 
-def _evaluate(model: nn.Module, evaluate: Callable[[nn.Module], dict[str, float]] | None) -> dict[str, float]:
-    if evaluate is None:
-        return {}
-    model.eval()
-    with torch.no_grad():
-        numbers = evaluate(model)
-    model.train()
+def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) -> dict[str, float]:
+    numbers: dict[str, float] = {}
+    if evaluate is not None:
+        model.eval()
+        with torch.no_grad():
+            numbers = agree(evaluate(model))
+        model.train()
+    if config.watch is not None and config.watch not in numbers:
+        raise ValueError(
+            f"config.watch is {config.watch!r} and evaluate gives {', '.join(numbers) or 'nothing'}: "
+            f"let evaluate return that number, or watch another"
+        )
     return numbers
+
+
+def _bar(steps: range, config: TrainConfig) -> Any:
+    quiet = {"disable": True} if rank() else {}
+    return progress(steps, initial=steps.start, total=config.max_steps, desc="training", **quiet)
+
+
+def _best_row(history: list[Row], config: TrainConfig) -> int:
+    return min(range(len(history)), key=lambda i: history[i][str(config.watch)])
+
+
+def _keep_best(
+    checkpoint: str | Path | None, model: nn.Module, history: list[Row], config: TrainConfig
+) -> None:
+    if checkpoint is None or config.watch is None:
+        return
+    if _best_row(history, config) == len(history) - 1:
+        save_weights(best_path(checkpoint), model)
+
+
+def _exhausted(history: list[Row], config: TrainConfig) -> bool:
+    """Whether ``patience`` rows have passed since the best one."""
+    if config.patience is None or not history:
+        return False
+    return len(history) - 1 - _best_row(history, config) >= config.patience

@@ -1,0 +1,86 @@
+"""How to train: the recipe of a run, and the learning rate it prescribes for a step."""
+
+import dataclasses
+
+from pioneers.config import Config
+from pioneers.optim import cosine, inverse_sqrt, linear
+
+SCHEDULES = ("cosine", "linear", "inverse_sqrt")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainConfig(Config):
+    """How to train. One step is one update of the weights.
+
+    Attributes:
+        max_steps: number of updates.
+        lr: peak learning rate, which a linear warm-up leads to.
+        warmup_steps: length of the warm-up.
+        schedule: what follows: ``"cosine"``, ``"linear"`` or ``"inverse_sqrt"``, see :mod:`pioneers.optim`.
+        min_lr_factor: what the cosine leaves of the learning rate at the end, as a factor.
+        weight_decay: AdamW's, on matrices only.
+        betas: AdamW's.
+        clip_norm: longest gradient let through; longer ones are scaled down to it.
+        precision: see :func:`pioneers.device.autocast`.
+        accumulate: number of parts a batch is worked through in, so that less of it is in memory at a time.
+        shard: under ``torchrun``, spread weights, gradients and optimiser over the processes (FSDP2), for
+            models that outgrow one card. Loss and evaluation must then call the model itself, as
+            ``model(...)``.
+        log_every: steps between two rows of the history.
+        checkpoint_every: steps between two checkpoints, when a path is given.
+        watch: the number from ``evaluate`` that shall become small: its lowest value marks the best weights.
+        patience: stop after so many rows of the history without a new best.
+        seed: of dropout and whatever else draws random numbers in training.
+
+    Raises:
+        ValueError: a field is out of range, or two of them do not go together.
+    """
+
+    max_steps: int
+    lr: float = 1e-3
+    warmup_steps: int = 0
+    schedule: str = "cosine"
+    min_lr_factor: float = 0.0
+    weight_decay: float = 0.1
+    betas: tuple[float, float] = (0.9, 0.95)
+    clip_norm: float = 1.0
+    precision: str = "auto"
+    accumulate: int = 1
+    shard: bool = False
+    log_every: int = 10
+    checkpoint_every: int = 100
+    watch: str | None = None
+    patience: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        self._require_positive("max_steps", "accumulate", "log_every", "checkpoint_every")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(
+                f"TrainConfig: schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}"
+            )
+        if self.schedule == "inverse_sqrt" and self.warmup_steps < 1:
+            raise ValueError("TrainConfig: the inverse_sqrt schedule needs warmup_steps of at least 1")
+        if self.schedule != "cosine" and self.min_lr_factor:
+            raise ValueError(
+                f"TrainConfig: min_lr_factor belongs to the cosine schedule, not to {self.schedule}"
+            )
+        if self.patience is not None:
+            self._require_positive("patience")
+            if self.watch is None:
+                raise ValueError("TrainConfig: patience needs watch, the number that shall become small")
+
+    def lr_at(self, step: int) -> float:
+        """The learning rate of a step; the first is step 0.
+
+        Example:
+            >>> recipe = TrainConfig(max_steps=6, lr=0.5, warmup_steps=2, schedule="linear")
+            >>> [recipe.lr_at(step) for step in range(6)]
+            [0.25, 0.5, 0.5, 0.375, 0.25, 0.125]
+        """
+        if self.schedule == "inverse_sqrt":
+            return self.lr * inverse_sqrt(step, warmup_steps=self.warmup_steps)
+        end = {"max_steps": self.max_steps, "warmup_steps": self.warmup_steps}
+        if self.schedule == "linear":
+            return self.lr * linear(step, **end)
+        return self.lr * cosine(step, **end, min_factor=self.min_lr_factor)

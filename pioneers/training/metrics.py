@@ -1,0 +1,81 @@
+"""What a run reports while it runs: a file with one JSON object per line, and its speed."""
+
+import json
+import math
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from pioneers.training.processes import rank
+from pioneers.training.update import first_tensor
+
+Row = dict[str, float]
+
+
+def read_metrics(path: str | Path) -> list[Row]:
+    """The rows of a metrics file, also while it is being written: a last line that is not whole is left out.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"no metrics at {path}; they are written by fit(..., metrics=path)")
+    whole = path.read_text().split("\n")[:-1]
+    return [json.loads(line) for line in whole if line]
+
+
+class MetricsFile:
+    """Appends rows to a file, one JSON object per line, each on disk before the next step begins.
+
+    Args:
+        path: where; ``None`` writes nothing, and so do all processes but the first.
+        history: the rows of the run so far. The file is made to hold exactly these, so that a resumed run
+            repeats none and a new one begins with an empty file.
+    """
+
+    def __init__(self, path: str | Path | None, history: list[Row]) -> None:
+        self.path = None if path is None or rank() else Path(path)
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        written = {row["step"]: row for row in read_metrics(self.path)} if self.path.exists() else {}
+        partial = self.path.with_name(self.path.name + ".partial")
+        partial.write_text("".join(_line(written.get(row["step"], row)) for row in history))
+        os.replace(partial, self.path)
+
+    def write(self, row: Row) -> None:
+        """Append a row."""
+        if self.path is not None:
+            with open(self.path, "a") as file:
+                file.write(_line(row))
+
+
+class Speed:
+    """Tokens, or rows, per second since the last :meth:`restart`."""
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Begin to count anew."""
+        self.count, self.unit, self.since = 0, "rows", time.perf_counter()
+
+    def add(self, batch: Any) -> None:
+        """Count a batch: the tokens if its first tensor holds integers ``(B, T)``, else its rows."""
+        rows = first_tensor(batch)
+        if rows is None:
+            return
+        tokens = rows.ndim == 2 and not rows.is_floating_point()
+        self.count += rows.numel() if tokens else len(rows)
+        self.unit = "tokens" if tokens else "rows"
+
+    def rate(self) -> dict[str, float]:
+        """The rate under its unit, ``"tokens/s"`` or ``"rows/s"``."""
+        return {f"{self.unit}/s": self.count / (time.perf_counter() - self.since)}
+
+
+def _line(row: Row) -> str:
+    finite = {name: value if math.isfinite(value) else None for name, value in row.items()}
+    return json.dumps(finite) + "\n"
