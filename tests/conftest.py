@@ -1,4 +1,7 @@
-"""What every test may use, and the rule of `.ci/run`: there, a test that is skipped has failed."""
+"""What every test may use, and the rule of `.ci/run`: there, a test that is skipped has failed.
+
+Two kinds may be skipped even there: tests of the GPU, and tests of public data sets where nobody supplied them.
+"""
 
 import os
 from pathlib import Path
@@ -12,6 +15,15 @@ ROOT = Path(__file__).parents[1]
 def root():
     """The repository's folder."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def public_data():
+    """The folder of published data sets that PIONEERS_DATA names."""
+    folder = os.environ.get("PIONEERS_DATA")
+    if not folder:
+        pytest.skip("PIONEERS_DATA does not name a folder with the published data sets")
+    return Path(folder)
 
 
 @pytest.fixture(scope="session")
@@ -30,8 +42,10 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    strict = os.environ.get("PIONEERS_NO_SKIP") and not item.get_closest_marker("gpu")
-    if strict and report.skipped and not hasattr(report, "wasxfail"):
+    if not report.skipped or hasattr(report, "wasxfail"):
+        return report
+    no_data = "PIONEERS_DATA" in str(report.longrepr) and not os.environ.get("PIONEERS_DATA")
+    if os.environ.get("PIONEERS_NO_SKIP") and not item.get_closest_marker("gpu") and not no_data:
         report.outcome = "failed"
         report.longrepr = f"skipped where nothing may be skipped: {report.longrepr[-1]}"
     return report
