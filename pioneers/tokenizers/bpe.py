@@ -176,7 +176,7 @@ class ByteLevelBPE:
 
 
 def to_byte_ids(text: str) -> list[int]:
-    """The byte tokens of a text before any merge; a byte that was not UTF-8 may stand as its escape in Python.
+    """The byte tokens of a text before any merge; what Python escapes for not being UTF-8 counts.
 
     Example:
         >>> to_byte_ids("ab!")
@@ -211,7 +211,7 @@ def _read_gpt2(merges_path: Path, vocab_path: Path) -> tuple[list[Pair], list[st
     ids |= {token: 256 + len(merges) + i for i, token in enumerate(special)}
     if ids != published:
         raise ValueError(
-            f"{vocab_path} does not number its tokens as GPT-2 does: bytes, then the merges of {merges_path}, "
-            "then special tokens; are the two files of one model, and is that model GPT-2?"
+            f"{vocab_path} does not number its tokens as GPT-2 does: bytes, merges of {merges_path}, "
+            "special tokens; are the two files of one model, and is that model GPT-2?"
         )
     return merges, special

@@ -7,8 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import regex
-
 from pioneers.progress import progress
 from pioneers.tokenizers.bert_text import basic_tokens, words
 from pioneers.tokenizers.pairs import PairCounts
@@ -105,7 +103,7 @@ class WordPiece:
     def train(
         cls, text: str, vocab_size: int, *, score: Callable[[int, int, int], float] = likelihood
     ) -> Self:
-        """Learn a vocabulary: special tokens, all characters, then again and again the best pair as one piece.
+        """Learn a vocabulary: special tokens, all characters, then again and again the best pair as one.
 
         The best pair has the highest ``score(count(ab), count(a), count(b))``; of equals, the smaller ids.
         Google never published its trainer. The library ``tokenizers`` joins by ``frequency`` in what it calls
@@ -194,7 +192,7 @@ class WordPiece:
         for i in ids:
             if not 0 <= i < self.vocab_size:
                 raise ValueError(f"token id {i} is not in the vocabulary of {self.vocab_size} tokens")
-        return regex.sub("(?<=.) ##", "", " ".join(self.vocab[i] for i in ids))
+        return " ".join(self.vocab[i] for i in ids).replace(" ##", "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel to other processes without the cache."""
