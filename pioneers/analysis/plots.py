@@ -1,6 +1,6 @@
 """Figures of the book: one look, readable on a white page and, inverted, on a dark one."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import matplotlib.pyplot as plt
@@ -27,6 +27,29 @@ STYLE = {
 def use_book_style() -> None:
     """Set matplotlib's defaults for the figures of the book."""
     plt.rcParams.update(STYLE)
+
+
+def plot_history(ax: "Axes", history: Sequence[Mapping[str, float]], *names: str) -> None:
+    """Draw numbers of a training run against its steps.
+
+    Args:
+        ax: where to draw.
+        history: what :func:`pioneers.training.fit` returns or ``read_metrics`` reads.
+        names: of the numbers; the loss when left out.
+
+    Raises:
+        ValueError: no row has a number of that name.
+    """
+    for name in names or ("loss",):
+        rows = [row for row in history if name in row]
+        if not rows:
+            known = sorted({key for row in history for key in row} - {"step"})
+            raise ValueError(
+                f"no row of the history has {name!r}; there are: {', '.join(known) or 'no rows'}"
+            )
+        ax.plot([row["step"] for row in rows], [row[name] for row in rows], label=name)
+    ax.set_xlabel("step")
+    ax.legend()
 
 
 def heatmap(

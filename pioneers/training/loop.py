@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from pioneers.device import seed_everything
+from pioneers.device import best_device, seed_everything
 from pioneers.progress import progress
 from pioneers.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from pioneers.training.config import TrainConfig
 from pioneers.training.metrics import MetricsFile, Row, Speed
-from pioneers.training.processes import agree, join, rank, total
+from pioneers.training.processes import agree, join, launched, rank, total
 from pioneers.training.update import LossFunction, Update, count_rows
 
 Evaluate = Callable[[nn.Module], dict[str, float]]
@@ -37,7 +37,7 @@ def fit(
     with the whole batch; the same script serves both.
 
     Args:
-        model: on its device already.
+        model: on its device already; with ``config.shard`` it may be larger than a card and on the CPU still.
         loss_fn: model and batch → scalar loss.
         batches: step → batch, on the model's device. Because a batch depends on the step alone, a resumed run
             sees the very batches the interrupted one would have seen. Every process is given whole batches.
@@ -57,9 +57,10 @@ def fit(
             has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
     """
     # long: a training loop is understood when it is seen in one piece
-    join(next(model.parameters()).device)
+    device = best_device() if config.shard and launched() else next(model.parameters()).device
+    join(device)
     seed_everything(config.seed + rank())
-    update = Update(model, loss_fn, config, count)
+    update = Update(model, loss_fn, config, count, device)
     first, history = _resume(checkpoint, model, update, config)
     file, speed = MetricsFile(metrics, history), Speed()
     bar = _bar(range(first, 0 if _exhausted(history, config) else config.max_steps), config)

@@ -14,12 +14,20 @@ from torch import Tensor, nn
 from pioneers.layers import TransformerBlock
 
 
+def launched() -> bool:
+    """Whether ``torchrun`` started this process beside others."""
+    return int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
 def join(device: torch.device) -> None:
-    """Join the other processes, if ``torchrun`` started this one, until it ends."""
-    if int(os.environ.get("WORLD_SIZE", "1")) > 1 and not dist.is_initialized():
-        card = None if device.index is None else device
-        dist.init_process_group(dist.get_default_backend_for_device(device), device_id=card)
-        atexit.register(dist.destroy_process_group)
+    """Join the other processes, if there are any, until this one ends."""
+    if not launched() or dist.is_initialized():
+        return
+    card = None if device.index is None else device
+    if card is not None:
+        torch.accelerator.set_device_index(card.index)
+    dist.init_process_group(dist.get_default_backend_for_device(device), device_id=card)
+    atexit.register(dist.destroy_process_group)
 
 
 def world_size() -> int:
@@ -57,16 +65,23 @@ def gather(value: Any) -> list[Any]:
     return values
 
 
-def shard(model: nn.Module) -> None:
-    """Spread process 0's weights over the processes, block by block and what remains, in place (FSDP2)."""
+def shard(model: nn.Module, device: torch.device) -> None:
+    """Spread process 0's weights over the processes, block by block and what remains, in place (FSDP2).
+
+    The model may be on the CPU still: no more than a block at a time is whole on ``device``.
+    """
+    from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
 
     for tensor in (*model.parameters(), *model.buffers()):
-        dist.broadcast(tensor.detach(), src=0)
+        same = tensor.detach().to(device)
+        dist.broadcast(same, src=0)
+        tensor.detach().copy_(same)
+    mesh = init_device_mesh(device.type, (world_size(),))
     for module in model.modules():
         if isinstance(module, TransformerBlock):
-            fully_shard(module)
-    fully_shard(model)
+            fully_shard(module, mesh=mesh)
+    fully_shard(model, mesh=mesh)
 
 
 def whole(tensor: Tensor) -> Tensor:

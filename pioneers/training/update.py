@@ -37,21 +37,26 @@ class Update:
     """Loss, gradient, clipping, AdamW.
 
     Args:
-        model: on its device; with ``config.shard`` it is spread over the processes here.
+        model: on its device, or, with ``config.shard``, to be spread over those of the processes.
         loss_fn: model and batch → scalar loss, a mean over what ``count`` counts.
         config: the recipe.
         count: batch → number of things the loss is a mean over.
+        device: where to compute.
     """
 
     def __init__(
-        self, model: nn.Module, loss_fn: LossFunction, config: TrainConfig, count: Callable[[Any], int]
+        self,
+        model: nn.Module,
+        loss_fn: LossFunction,
+        config: TrainConfig,
+        count: Callable[[Any], int],
+        device: torch.device,
     ) -> None:
-        self.model, self.config, self.count = model, config, count
-        self.device = next(model.parameters()).device
+        self.model, self.config, self.count, self.device = model, config, count, device
         self.loss: nn.Module = LossModule(model, loss_fn)
         if world_size() > 1 and config.shard:
-            shard(model)
-        elif world_size() > 1:
+            shard(model, device)
+        elif world_size() > 1:  # a loss need not use every parameter, nor the same ones at every step
             self.loss = DistributedDataParallel(self.loss, find_unused_parameters=True)
         groups = decay_groups(model, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
