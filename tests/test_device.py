@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from pioneers.device import autocast, best_device, has_fast_bf16, rng_state, seed_everything, set_rng_state
+from pioneers.device import (
+    _low_precision,
+    autocast,
+    best_device,
+    grad_scaler,
+    has_fast_bf16,
+    rng_state,
+    seed_everything,
+    set_rng_state,
+)
 
 
 def test_the_environment_decides_the_device(monkeypatch):
@@ -27,12 +36,38 @@ def test_without_an_accelerator_the_cpu_is_best(monkeypatch):
     assert best_device().type == "cpu"
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "auto"])
+@pytest.mark.parametrize(("card", "name"), [(None, "cuda"), ("3", "cuda:3")])
+def test_each_of_several_processes_gets_a_card_of_its_own(card, name, monkeypatch):
+    monkeypatch.delenv("PIONEERS_DEVICE", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.delenv("LOCAL_RANK", raising=False)
+    if card is not None:
+        monkeypatch.setenv("LOCAL_RANK", card)
+    assert best_device() == torch.device(name)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16", "auto"])
 def test_autocast_computes_in_the_precision_asked_for(precision):
     x = torch.ones(2, 2)
-    bf16 = precision == "bf16" or (precision == "auto" and has_fast_bf16("cpu"))
+    auto = torch.bfloat16 if has_fast_bf16("cpu") else torch.float32
+    asked = {"fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16, "auto": auto}[precision]
     with autocast(torch.device("cpu"), precision):
-        assert (x @ x).dtype == (torch.bfloat16 if bf16 else torch.float32)
+        assert (x @ x).dtype == asked
+    assert grad_scaler(torch.device("cpu"), precision).is_enabled() == (asked == torch.float16)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bf16", "chosen"),
+    [
+        ("cuda", True, torch.bfloat16),
+        ("cuda", False, torch.float16),
+        ("cpu", False, None),
+        ("mps", False, None),
+    ],
+)
+def test_cards_without_bf16_train_in_fp16(kind, bf16, chosen, monkeypatch):
+    monkeypatch.setattr("pioneers.device.has_fast_bf16", lambda device_type: bf16)
+    assert _low_precision(torch.device(kind), "auto") == chosen
 
 
 def test_other_precisions_are_refused():
