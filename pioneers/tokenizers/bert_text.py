@@ -38,7 +38,7 @@ def basic_tokens(word: str, *, lowercase: bool) -> Iterator[tuple[str, list[int]
 def normalize(word: str, *, lowercase: bool) -> tuple[str, list[int]]:
     """Drop control characters, and with ``lowercase`` case and accents; also the place each character had.
 
-    One character at a time: the Greek Σ becomes σ also at the end of a word.
+    One character at a time: the Greek Σ becomes σ also at the end of a word, and marks keep their order.
 
     Example:
         >>> normalize("É\\u200Bß", lowercase=True)
