@@ -144,7 +144,8 @@ def _decode(
         drawn = draw(next_token(tokens[:, :place]))
         growing = (place >= lengths) & (place < ends)
         tokens[:, place] = torch.where(growing, drawn, tokens[:, place])
-        ends = torch.where(growing & torch.isin(drawn, stops), place + 1, ends)
-        if len(stops) and place + 1 >= int(ends.max()):
-            break
+        if len(stops):
+            ends = torch.where(growing & torch.isin(drawn, stops), place + 1, ends)
+            if place + 1 >= int(ends.max()):
+                break
     return tokens[:, : int(ends.max())]
