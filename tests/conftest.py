@@ -1,6 +1,6 @@
 """What every test may use, and the rule of `.ci/run`: there, a test that is skipped has failed.
 
-Two kinds may be skipped even there: tests of the GPU, and tests of public data sets where nobody supplied them.
+Two kinds may be skipped even there: tests of the GPU, and tests of public data sets that nobody supplied.
 """
 
 import os
