@@ -5,7 +5,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Progress bars are for people at a terminal, not for pages.
 export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
-export GOMP_SPINCOUNT := 1000
+export GOMP_SPINCOUNT := 10000
 
 .PHONY: help book test labs lint format clean
 
