@@ -7,6 +7,7 @@
 - Figures that stay. Each states its size, so that the text below it does not jump when it arrives.
 """
 
+import copy
 import hashlib
 import re
 import shutil
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import imagesize
 from docutils import nodes
+from myst_nb.core import render
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 
@@ -91,7 +93,14 @@ def visit_as(tag):
     return visit, depart
 
 
+def join_pieces_in_a_copy():
+    """What a cell prints may come in pieces. MyST-NB joins them in place, and so writes them twice."""
+    join = render.coalesce_streams
+    render.coalesce_streams = lambda outputs: join(copy.deepcopy(outputs))
+
+
 def setup(app):
+    join_pieces_in_a_copy()
     app.add_node(Details, html=visit_as("details"))
     app.add_node(Summary, html=visit_as("summary"))
     app.add_post_transform(FoldDropdowns)
