@@ -14,8 +14,8 @@ from pioneers.layers.cache import KVCache, MemoryCache
 from pioneers.layers.masks import causal_mask
 from pioneers.layers.positions import Rotary
 
-# Up to this many keys the explicit form is the faster one in bfloat16 on a CPU: a training step of 6 blocks of
-# width 256 at T = 256 on two cores ran 5,400 tokens/s explicit and 5,000 fused; longer sequences want the kernel.
+# Up to this many keys the explicit form is the faster one in bfloat16 on a CPU: a training step of 6 blocks
+# of width 256 at T = 256 on two cores ran 5,400 tokens/s explicit and 5,000 fused. Long ones want the kernel.
 EXPLICIT_BF16_MAX_KEYS = 256
 
 
