@@ -35,6 +35,21 @@ class GPTConfig(Config):
             "vocab_size": 50257, "max_seq_len": 1024, "d_model": 768, "num_layers": 12, "num_heads": 12,
             "dropout": 0.1,
         },
+        "gpt2-medium": {
+            "vocab_size": 50257, "max_seq_len": 1024, "d_model": 1024, "num_layers": 24, "num_heads": 16,
+            "dropout": 0.1,
+        },
+        "gpt2-large": {
+            "vocab_size": 50257, "max_seq_len": 1024, "d_model": 1280, "num_layers": 36, "num_heads": 20,
+            "dropout": 0.1,
+        },
+        "gpt2-xl": {
+            "vocab_size": 50257, "max_seq_len": 1024, "d_model": 1600, "num_layers": 48, "num_heads": 25,
+            "dropout": 0.1,
+        },
+        "gpt3": {
+            "vocab_size": 50257, "max_seq_len": 2048, "d_model": 12288, "num_layers": 96, "num_heads": 96,
+        },
         "mini": {
             "vocab_size": 1024, "max_seq_len": 128, "d_model": 128, "num_layers": 4, "num_heads": 4,
         },

@@ -28,6 +28,14 @@ class ViTConfig(Config):
             "image_size": 224, "patch_size": 16, "num_classes": 1000, "d_model": 768, "num_layers": 12,
             "num_heads": 12,
         },
+        "large16": {
+            "image_size": 224, "patch_size": 16, "num_classes": 1000, "d_model": 1024, "num_layers": 24,
+            "num_heads": 16,
+        },
+        "huge14": {
+            "image_size": 224, "patch_size": 14, "num_classes": 1000, "d_model": 1280, "num_layers": 32,
+            "num_heads": 16,
+        },
         "digits": {
             "image_size": 8, "patch_size": 2, "num_classes": 10, "d_model": 64, "num_layers": 4,
             "num_heads": 4, "in_channels": 1, "dropout": 0.1,

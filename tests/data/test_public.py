@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-import os
 import re
 import struct
 from itertools import permutations
@@ -127,20 +126,14 @@ def test_vocabularies_in_their_published_forms(supply):
 # The real files from here on.
 
 
-@pytest.fixture(scope="module")
-def published():
-    if not os.environ.get("PIONEERS_DATA"):
-        pytest.skip("PIONEERS_DATA is not set: it names a folder with the published data sets")
-
-
-def test_tiny_shakespeare_as_published(published):
+def test_tiny_shakespeare_as_published(public_data):
     text = data.tiny_shakespeare()
     assert len(text) == 1_115_394
     assert len(set(text)) == 65
     assert text.startswith("First Citizen:\nBefore we proceed any further, hear me speak.")
 
 
-def test_multi30k_as_published(published):
+def test_multi30k_as_published(public_data):
     sizes = {split: len(data.multi30k(split, target="fr")) for split in ("train", "validation", "test")}
     assert sizes == {"train": 29_000, "validation": 1_014, "test": 1_000}
     assert data.multi30k("train", source="fr", target="de")[0] == (
@@ -149,14 +142,14 @@ def test_multi30k_as_published(published):
     )
 
 
-def test_sst2_and_mrpc_as_published(published):
+def test_sst2_and_mrpc_as_published(public_data):
     assert [len(data.sst2(split)) for split in ("train", "validation", "test")] == [6_920, 872, 1_821]
     train, test = data.mrpc("train"), data.mrpc("test")
     assert (len(train), len(test)) == (4_076, 1_725)
     assert (sum(pair.label for pair in train), sum(pair.label for pair in test)) == (2_753, 1_147)
 
 
-def test_the_sample_of_squad2_as_published(published):
+def test_the_sample_of_squad2_as_published(public_data):
     questions = data.squad2("sample")
     assert len(questions) == 1_407
     assert sum(bool(question.answers) for question in questions) == 705
@@ -165,21 +158,21 @@ def test_the_sample_of_squad2_as_published(published):
             assert question.context[start : start + len(text)] == text
 
 
-def test_the_english_web_treebank_as_published(published):
+def test_the_english_web_treebank_as_published(public_data):
     validation, test = data.ud_english_ewt("validation"), data.ud_english_ewt("test")
     assert (len(validation), len(test)) == (2_001, 2_077)
     assert len({tag for sentence in test for tag in sentence.tags}) == 17
     assert all(len(sentence.words) == len(sentence.tags) for sentence in validation)
 
 
-def test_mnist_as_published(published):
+def test_mnist_as_published(public_data):
     images, labels = data.mnist("test")
     assert images.shape == (10_000, 1, 28, 28)
     assert (images.min(), images.max()) == (0, 1)
     assert labels[:11].tolist() == [7, 2, 1, 0, 4, 1, 4, 9, 5, 9, 0]
 
 
-def test_vocabularies_as_published(published):
+def test_vocabularies_as_published(public_data):
     merges, encoder = data.gpt2_merges(), data.gpt2_encoder()
     assert len(merges) == 50_000
     assert all(encoder[a + b] == 256 + rank for rank, (a, b) in enumerate(merges))

@@ -126,6 +126,24 @@ def test_parameter_counts_are_the_published_ones():
     assert round(vit / 1e6) in (86, 87)  # Dosovitskiy et al. 2021 count 86M, without the head
 
 
+@pytest.mark.parametrize(
+    ("preset", "millions"), [("gpt2-medium", 355), ("gpt2-large", 774), ("gpt2-xl", 1558), ("gpt3", 174_604)]
+)
+def test_gpt_grows_as_published(preset, millions):
+    config = GPTConfig.preset(preset)
+    d = config.d_model
+    tables = config.vocab_size * d + config.max_seq_len * d
+    exact = tables + config.num_layers * block_parameters(d) + 2 * d
+    assert count(GPT, config) == exact
+    assert round(exact / 1e6) == millions  # Brown et al. 2020 say 175B
+
+
+@pytest.mark.parametrize(("preset", "millions"), [("large16", 304), ("huge14", 632)])
+def test_vit_grows_as_published(preset, millions):
+    # Dosovitskiy et al. 2021 print 307M for ViT-L: that is L/32; with patches of 16 it has 304M.
+    assert round(count(ViT, ViTConfig.preset(preset)) / 1e6) == millions
+
+
 def test_parameter_counts_of_bert_and_the_transformer():
     d = 768
     bert = (30522 + 512 + 2) * d + 2 * d + 12 * block_parameters(d) + d * d + d

@@ -2,8 +2,6 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
@@ -12,27 +10,18 @@ from pioneers.tokenizers import ByteLevelBPE, WordPiece
 
 
 @pytest.fixture(scope="session")
-def data():
-    """The folder of real data."""
-    folder = os.environ.get("PIONEERS_DATA")
-    if not folder:
-        pytest.skip("PIONEERS_DATA does not name a folder with the public data")
-    return Path(folder)
-
-
-@pytest.fixture(scope="session")
-def corpora(data):
+def corpora(public_data):
     """Tiny Shakespeare, and the training part of Multi30k in three languages."""
-    texts = {"shakespeare": (data / "tinyshakespeare.txt").read_text(encoding="utf-8")}
+    texts = {"shakespeare": (public_data / "tinyshakespeare.txt").read_text(encoding="utf-8")}
     for language in ("en", "de", "fr"):
-        packed = (data / "multi30k" / f"train.{language}.gz").read_bytes()
+        packed = (public_data / "multi30k" / f"train.{language}.gz").read_bytes()
         texts[language] = gzip.decompress(packed).decode()
     return texts
 
 
 @pytest.fixture(scope="session")
-def gpt2_files(data):
-    return data / "gpt2" / "vocab.bpe", data / "gpt2" / "encoder.json"
+def gpt2_files(public_data):
+    return public_data / "gpt2" / "vocab.bpe", public_data / "gpt2" / "encoder.json"
 
 
 @pytest.fixture(scope="session")
@@ -50,13 +39,15 @@ def library_gpt2(gpt2_files):
 
 
 @pytest.fixture(scope="session")
-def bert(data):
-    return WordPiece.from_vocab(data / "bert" / "bert-base-uncased-vocab.txt")
+def bert(public_data):
+    return WordPiece.from_vocab(public_data / "bert" / "bert-base-uncased-vocab.txt")
 
 
 @pytest.fixture(scope="session")
-def library_bert(data):
-    return library_wordpiece((data / "bert" / "bert-base-uncased-vocab.txt").read_text("utf-8").split())
+def library_bert(public_data):
+    return library_wordpiece(
+        (public_data / "bert" / "bert-base-uncased-vocab.txt").read_text("utf-8").split()
+    )
 
 
 def library_wordpiece(vocab, *, lowercase=True):
