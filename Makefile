@@ -7,12 +7,14 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help book test labs lint format clean
+.PHONY: help book test labs bench experiments lint format clean
 
 help:
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
+	@echo "make bench   measure speed beside the other libraries: experiments/results/speed.json"
+	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it"
 	@echo "make lint    check the style;  make format  mend what can be mended"
 	@echo "make clean   remove what was built;  the environment is the folder .venv"
 
@@ -25,7 +27,7 @@ help:
 	  echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Installing the tested versions into .venv (once; some minutes) ..."
 	@test -e .venv || $(PYTHON) -m venv .venv
-	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,dev]'
+	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,hub,dev]'
 	@touch $@
 
 labs: .venv/.ready
@@ -38,9 +40,17 @@ book: labs
 	jupyter-book build . -W --keep-going -q
 	@touch _build/book.stamp
 
+bench: .venv/.ready
+	TQDM_DISABLE= pioneers bench --out experiments/results/speed.json
+
+experiments: .venv/.ready
+	@test -n "$(NAME)" || { echo "Name one: make experiments NAME=$$(ls experiments/*.py | xargs -n1 basename -s .py | grep -v common | paste -sd'|')"; exit 2; }
+	TQDM_DISABLE= python -m experiments.$(NAME)
+
 lint: .venv/.ready
 	ruff check .
 	ruff format --check .
+	mypy
 
 format: .venv/.ready
 	ruff check --fix .
@@ -50,7 +60,7 @@ format: .venv/.ready
 NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
 
 test: lint book
-	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 --doctest-modules pioneers tests $(NOTEBOOKS)
+	pytest --cov --cov-report=term:skip-covered --nbval --nbval-current-env --nbval-cell-timeout=600 --doctest-modules pioneers tests $(NOTEBOOKS)
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

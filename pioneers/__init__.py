@@ -4,4 +4,14 @@ Five pioneers, one block: GPT, BERT, ViT, T5 and their families differ in their 
 their objective and their head. Everything else is in :mod:`pioneers.layers`, once.
 """
 
+import importlib
+from typing import Any
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs PyTorch only when it is asked for: ``pioneers.from_pretrained``."""
+    if name == "from_pretrained":
+        return importlib.import_module("pioneers.weights").from_pretrained
+    raise AttributeError(f"module 'pioneers' has no attribute {name!r}")

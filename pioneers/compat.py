@@ -40,6 +40,11 @@ def import_torchvision() -> ModuleType:
     return importlib.import_module("torchvision")
 
 
+def operators_missing() -> bool:
+    """Whether :func:`import_torchvision` had to do without torchvision's compiled operators."""
+    return _library is not None
+
+
 def _operators_load(folder: Path) -> bool:
     """Whether torchvision's compiled operators fit this torch (loading them twice is harmless)."""
     for extension in (*folder.glob("_C*.so"), *folder.glob("_C*.pyd")):

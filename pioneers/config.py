@@ -9,13 +9,22 @@ from typing import Any, ClassVar, Self
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-    """Base of every model's configuration; a subclass adds fields, checks and its table of presets."""
+    """Base of every model's configuration; a subclass adds fields, checks and its table of presets.
+
+    Example:
+        >>> from pioneers.models import GPTConfig
+        >>> config = GPTConfig.preset("gpt2", dropout=0.0)
+        >>> config.d_model, config.replace(num_layers=2).num_layers
+        (768, 2)
+        >>> GPTConfig.from_json(config.to_json()) == config
+        True
+    """
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """The configuration of a published or book-sized model, with any fields changed.
+        """The configuration of a published or book-sized model by its ``name``, with ``changes`` to fields.
 
         Raises:
             ValueError: there is no such preset or no such field.

@@ -42,7 +42,7 @@ def best_device() -> torch.device:
 
 @functools.cache
 def has_fast_bf16(device_type: str) -> bool:
-    """Whether matrix products in bfloat16 are computed natively on this type of device."""
+    """Whether matrix products in bfloat16 are native to devices of ``device_type``, such as ``"cpu"``."""
     if device_type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device_type == "cpu":
@@ -79,13 +79,13 @@ def autocast(device: torch.device, precision: str = "auto") -> contextlib.Abstra
 def grad_scaler(device: torch.device, precision: str = "auto") -> torch.amp.GradScaler:
     """Scales the loss where float16 would round small gradients to zero; in other precisions does nothing.
 
-    Micikevicius et al. 2018, section 3.2. The arguments are those of :func:`autocast`.
+    Micikevicius et al. 2018, section 3.2. ``device`` and ``precision`` are those of :func:`autocast`.
     """
     return torch.amp.GradScaler(device.type, enabled=_low_precision(device, precision) == torch.float16)
 
 
 def seed_everything(seed: int) -> None:
-    """Seed Python, NumPy and torch (every device), so that a run can be repeated."""
+    """Give Python, NumPy and torch (every device) the same ``seed``, so that a run can be repeated."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
@@ -100,7 +100,7 @@ def rng_state() -> dict[str, torch.Tensor]:
 
 
 def set_rng_state(state: dict[str, torch.Tensor]) -> None:
-    """Put back what :func:`rng_state` returned; a device that is not here any more is passed over."""
+    """Put back a ``state`` that :func:`rng_state` returned; a device that is gone is passed over."""
     if "cpu" in state:
         torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state and torch.cuda.is_available():

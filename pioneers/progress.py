@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 def progress(iterable: Iterable[T], **options: Any) -> "tqdm[T]":
-    """Wrap an iterable in tqdm's bar; the options are tqdm's.
+    """Wrap an ``iterable`` in tqdm's bar; the ``options`` are tqdm's.
 
     tqdm's bar for notebooks does not read ``TQDM_DISABLE`` by itself, so it is read here. The build of the
     book sets it, because a bar would leave its timings in the page.

@@ -87,3 +87,31 @@ def test_seeding_and_restoring_repeat_the_numbers():
     after = torch.rand(3)
     set_rng_state(state)
     assert torch.equal(torch.rand(3), after)
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_random_state_of_an_accelerator_is_kept_and_put_back_where_there_is_one(there, monkeypatch):
+    put_back = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.tensor([7], dtype=torch.uint8))
+    monkeypatch.setattr(torch.cuda, "set_rng_state", lambda state: put_back.append(state.tolist()))
+    state = rng_state()
+    assert state.keys() == ({"cpu", "cuda"} if there else {"cpu"})
+    set_rng_state({"cuda": torch.tensor([7], dtype=torch.uint8)})
+    assert put_back == ([[7]] if there else [])
+
+
+def test_on_a_mac_its_own_accelerator_is_best_and_has_no_fast_bf16(monkeypatch):
+    monkeypatch.delenv("PIONEERS_DEVICE", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: True)
+    assert best_device() == torch.device("mps")
+    assert not has_fast_bf16("mps")
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_bf16_of_a_card_counts_only_where_it_is_not_emulated(native, monkeypatch):
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda *, including_emulation: including_emulation or native
+    )
+    assert has_fast_bf16.__wrapped__("cuda") == native

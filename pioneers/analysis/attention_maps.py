@@ -17,6 +17,12 @@ def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
     The list fills in the order in which the layers run. Weights are detached, without dropout, and in
     explicit form even where the model runs a fused kernel.
 
+    Args:
+        model: any module with :class:`pioneers.layers.MultiHeadAttention` in it.
+
+    Raises:
+        ValueError: an attention layer runs with a key/value cache.
+
     Example:
         >>> attn = MultiHeadAttention(12, 3)
         >>> with record_attention(attn) as maps:
@@ -26,7 +32,7 @@ def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
     """
     maps: list[Tensor] = []
 
-    def remember(module: nn.Module, args: tuple[Any, ...], how: dict[str, Any]) -> None:
+    def remember(module: MultiHeadAttention, args: tuple[Any, ...], how: dict[str, Any]) -> None:
         if how.get("cache") is not None:
             raise ValueError("attention weights cannot be recorded while a key/value cache is in use")
         how = {
@@ -59,6 +65,11 @@ def attention_rollout(maps: Sequence[Tensor]) -> Tensor:
 
     Raises:
         ValueError: there are no maps, or one is not from self-attention.
+
+    Example:
+        >>> attention_rollout([torch.full((1, 3, 2, 2), 0.5)])
+        tensor([[[0.7500, 0.2500],
+                 [0.2500, 0.7500]]])
     """
     if not maps:
         raise ValueError("no attention maps: run the model inside `with record_attention(model) as maps:`")

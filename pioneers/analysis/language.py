@@ -22,8 +22,20 @@ def negative_log_likelihood(
     Windows of ``seq_len`` tokens start ``stride`` apart, and each scores only what no earlier one has: every
     token but those of the first window has at least ``seq_len - stride`` tokens of context.
 
+    Args:
+        model: ids ``(B, T)`` → logits ``(B, T, V)``, in eval mode.
+        tokens: the text, on the model's device.
+        seq_len: length of a window, at most the model's ``max_seq_len``.
+        stride: from one window to the next.
+        batch_size: number of windows that are scored at once.
+
     Raises:
         ValueError: the stride is larger than the window, or there is nothing to predict.
+
+    Example:
+        >>> model = nn.Embedding.from_pretrained(torch.zeros(8, 8))  # knows nothing: log 8 per token
+        >>> round(negative_log_likelihood(model, torch.arange(8), seq_len=5, stride=3) / math.log(8), 4)
+        7.0
     """
     if not 0 < stride <= seq_len:
         raise ValueError(f"stride must lie between 1 and seq_len={seq_len}, not {stride}")
@@ -46,7 +58,12 @@ def negative_log_likelihood(
 
 
 def bits_per_character(nats: float, text: str) -> float:
-    """Nats for a whole text → bits per character, which do not depend on the tokenizer."""
+    """``nats`` for a whole ``text`` → bits per character, which do not depend on the tokenizer.
+
+    Example:
+        >>> bits_per_character(8 * math.log(2), "four")
+        2.0
+    """
     return nats / math.log(2) / len(text)
 
 
@@ -54,6 +71,10 @@ def ngram_bits(train: str, test: str, *, n: int) -> float:
     """Bits per character of ``test`` under counts of n characters in ``train``, each count plus one.
 
     ``n=1`` is the unigram model, ``n=2`` the bigram model. The alphabet is that of both texts.
+
+    Example:
+        >>> ngram_bits("abab", "ab", n=1)
+        1.0
     """
     alphabet = len(set(train) | set(test))
     padded = train[-(n - 1) :] + test if n > 1 else test
@@ -74,9 +95,13 @@ COMPRESSORS = {
 
 
 def compressed_bits(compressor: str, test: str, *, primer: str = "") -> float:
-    """Bits per character that ``"gzip"``, ``"bzip2"`` or ``"xz"`` needs for ``test``.
+    """Bits per character that ``compressor``, ``"gzip"``, ``"bzip2"`` or ``"xz"``, needs for ``test``.
 
     With a ``primer`` the compressor has seen that text first: the size of both less that of the primer.
+
+    Example:
+        >>> compressed_bits("xz", "ab" * 900) < 1
+        True
     """
     size = {text: len(COMPRESSORS[compressor](text.encode())) for text in (primer, primer + test)}
     return 8 * (size[primer + test] - (size[primer] if primer else 0)) / len(test)

@@ -1,23 +1,24 @@
 """Figures of the book: one look, readable on a white page and, inverted, on a dark one."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
+from matplotlib.rcsetup import cycler
 from torch import Tensor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.image import AxesImage
 
-STYLE = {
+STYLE: dict[str, Any] = {
     "figure.figsize": (7.0, 3.4),
     "figure.dpi": 110,
     "figure.constrained_layout.use": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.titlesize": "medium",
-    "axes.prop_cycle": plt.cycler(color=["#0063b2", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#475569"]),
+    "axes.prop_cycle": cycler(color=["#0063b2", "#c2410c", "#15803d", "#7e22ce", "#a16207", "#475569"]),
     "lines.linewidth": 1.8,
     "legend.frameon": False,
     "font.size": 10.0,
@@ -25,8 +26,15 @@ STYLE = {
 
 
 def use_book_style() -> None:
-    """Set matplotlib's defaults for the figures of the book."""
-    plt.rcParams.update(STYLE)
+    """Set matplotlib's defaults for the figures of the book.
+
+    Example:
+        >>> with plt.rc_context():
+        ...     use_book_style()
+        ...     plt.rcParams["axes.spines.top"]
+        False
+    """
+    plt.style.use(STYLE)
 
 
 def plot_history(ax: "Axes", history: Sequence[Mapping[str, float]], *names: str) -> None:
@@ -70,6 +78,13 @@ def heatmap(
         rows, columns: labels of queries and keys.
         numbers: also write each value, to two digits, in its cell.
         vmin, vmax: ends of the colour scale; ``vmax`` is the largest value when left out.
+
+    Example:
+        >>> import torch
+        >>> fig, ax = plt.subplots()
+        >>> heatmap(ax, torch.eye(3), rows=["a", "b", "c"]).get_array().shape
+        (3, 3)
+        >>> plt.close(fig)
     """
     matrix = values.detach().float().cpu().numpy()
     top = float(matrix.max()) if vmax is None else vmax

@@ -1,5 +1,6 @@
 """Data sets and batches: embedded (nothing to fetch), public (fetched once, verified) and the user's own."""
 
+from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
 from pioneers.data.download import fetch
 from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
@@ -25,8 +26,11 @@ __all__ = [
     "Digits",
     "LabelledPair",
     "LabelledText",
+    "PairBatch",
     "Photographs",
     "Question",
+    "RandomPairs",
+    "RandomRows",
     "RandomWindows",
     "TaggedSentence",
     "bert_vocabulary",

@@ -47,7 +47,7 @@ def fetch(name: str) -> Path:
     gets the final name. Processes that want the same file at once wait for the first.
 
     Args:
-        name: a key of ``pioneers.data.registry.FILES``, such as ``"multi30k/train.en.gz"``.
+        name: of the file, such as ``"multi30k/train.en.gz"``; a wrong one is answered with the right ones.
 
     Raises:
         ValueError: there is no public file of this name.

@@ -13,6 +13,10 @@ def language_reference() -> str:
 
     Raises:
         RuntimeError: this Python was installed without its help texts.
+
+    Example:
+        >>> "The \\"if\\" statement" in language_reference()
+        True
     """
     try:
         from pydoc_data.topics import topics
@@ -42,6 +46,11 @@ def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits
     Args:
         test_fraction: share held out, the same number from each class up to rounding.
         seed: of the split.
+
+    Example:
+        >>> train, test = digits()
+        >>> train.images.shape, test.labels.shape
+        (torch.Size([1437, 1, 8, 8]), torch.Size([360]))
     """
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
@@ -56,7 +65,12 @@ def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits
 
 
 class Photographs(NamedTuple):
-    """What :func:`photographs` gives: pictures ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1]."""
+    """What :func:`photographs` gives: pictures ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1].
+
+    Attributes:
+        china: a temple in China.
+        flower: a flower.
+    """
 
     china: Tensor
     flower: Tensor

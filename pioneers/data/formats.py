@@ -33,7 +33,7 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def text_file(path: str | Path) -> str:
-    r"""The text of a UTF-8 file, plain or gzip, with ``\n`` line ends and without a byte order mark.
+    r"""The text of the UTF-8 file at ``path``, plain or gzip, with ``\n`` line ends and no byte order mark.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -106,7 +106,12 @@ def read_idx(path: str | Path, *, ndim: int) -> Tensor:
 
 
 class TaggedSentence(NamedTuple):
-    """Words of a sentence and the part of speech of each, such as ``NOUN`` (the 17 universal tags)."""
+    """A sentence with its parts of speech.
+
+    Attributes:
+        words: as written.
+        tags: the part of speech of each, one of the 17 universal tags, such as ``NOUN``.
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -145,7 +150,14 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question about a paragraph; without answers where the paragraph does not answer it."""
+    """A question about a paragraph.
+
+    Attributes:
+        id: its number in the data set.
+        context: the paragraph.
+        question: what is asked.
+        answers: those that were accepted; none where the paragraph does not answer it.
+    """
 
     id: str
     context: str

@@ -23,14 +23,25 @@ MULTI30K_LANGUAGES = ("en", "de", "fr")
 
 
 class LabelledText(NamedTuple):
-    """A text and its class."""
+    """A text and its class.
+
+    Attributes:
+        text: as written.
+        label: 0 or 1.
+    """
 
     text: str
     label: int
 
 
 class LabelledPair(NamedTuple):
-    """Two texts and the class of the pair."""
+    """Two texts and the class of the pair.
+
+    Attributes:
+        first: as written.
+        second: as written.
+        label: 0 or 1.
+    """
 
     first: str
     second: str

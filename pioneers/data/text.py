@@ -6,10 +6,14 @@ from torch import Tensor
 
 
 def split_text(text: str, *, test_fraction: float = 0.1) -> tuple[str, str]:
-    """Cut a text in two: the beginning for training, the last ``test_fraction`` of it held out.
+    """Cut ``text`` in two: the beginning for training, the last ``test_fraction`` of it held out.
 
     Raises:
         ValueError: a part would be empty.
+
+    Example:
+        >>> split_text("abcdefghij", test_fraction=0.3)
+        ('abcdefg', 'hij')
     """
     cut = round(len(text) * (1 - test_fraction))
     if not 0 < cut < len(text):

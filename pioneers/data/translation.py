@@ -45,6 +45,11 @@ def translation_pairs(
     Raises:
         ValueError: there is no such kind, split or language, or ``count`` is not positive.
         RuntimeError: Babel or num2words is not installed.
+
+    Example:
+        >>> pairs = translation_pairs("numbers", target="de", count=200)
+        >>> dict(pairs)["seven"]
+        'sieben'
     """
     kinds: dict[str, tuple[Callable[[random.Random], int], Callable[..., tuple[str, str]]]] = {
         "dates": (_draw_day, _write_date),

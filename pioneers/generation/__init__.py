@@ -3,5 +3,16 @@
 from pioneers.generation.beam import Best, beam_search, length_penalty
 from pioneers.generation.decode import generate, translate
 from pioneers.generation.sampling import filter_logits, sample
+from pioneers.generation.stream import spell, stream
 
-__all__ = ["Best", "beam_search", "filter_logits", "generate", "length_penalty", "sample", "translate"]
+__all__ = [
+    "Best",
+    "beam_search",
+    "filter_logits",
+    "generate",
+    "length_penalty",
+    "sample",
+    "spell",
+    "stream",
+    "translate",
+]

@@ -64,6 +64,13 @@ def beam_search(
 
     Raises:
         ValueError: as :func:`generate`, or ``num_beams`` or ``alpha`` is out of range.
+
+    Example:
+        >>> from pioneers.models import GPT, GPTConfig
+        >>> model, prompts = GPT(GPTConfig.preset("mini")).eval(), torch.zeros(2, 3, dtype=torch.long)
+        >>> best = beam_search(model, prompts, 5, num_beams=3, stop_id=7)
+        >>> len(best.tokens), best.scores.shape
+        (2, torch.Size([2]))
     """
     check(model, input_ids, max_new_tokens)
     next_token = of_language_model(model, use_cache=use_cache)

@@ -53,16 +53,26 @@ def generate(
     Raises:
         ValueError: the prompt is empty, a length is not within it, the model is in training mode, or the
             result would be longer than the model's ``max_seq_len``.
+
+    Example:
+        >>> from pioneers.models import GPT, GPTConfig
+        >>> model, prompts = GPT(GPTConfig.preset("mini")).eval(), torch.zeros(2, 3, dtype=torch.long)
+        >>> generate(model, prompts, max_new_tokens=5, top_p=0.9).shape
+        torch.Size([2, 8])
     """
     check(model, input_ids, max_new_tokens)
     generator = torch.Generator(device=input_ids.device).manual_seed(seed)
 
     def draw(logits: Tensor) -> Tensor:
+        if top_k == 1:
+            return logits.argmax(-1)
         logits = filter_logits(logits, temperature=temperature, top_k=top_k, top_p=top_p)
         return sample(logits, generator=generator)[:, 0]
 
-    next_token = of_language_model(model, use_cache=use_cache)
-    return _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)
+    with torch.inference_mode():
+        next_token = of_language_model(model, use_cache=use_cache)
+        tokens = _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)
+    return tokens.clone()  # an ordinary tensor, which may be trained on
 
 
 @torch.no_grad()
@@ -96,6 +106,13 @@ def translate(
     Raises:
         ValueError: the model is in training mode, the target would be longer than the model's
             ``max_seq_len``, or an argument of the beam search is out of range.
+
+    Example:
+        >>> from pioneers.models import Transformer, TransformerConfig
+        >>> sizes = {"vocab_size": 11, "max_seq_len": 7, "d_model": 6, "d_ff": 8}
+        >>> model = Transformer(TransformerConfig(**sizes, num_layers=1, num_heads=2)).eval()
+        >>> translate(model, torch.zeros(2, 5, dtype=torch.long), 4, start_id=1, stop_id=2).shape[1] <= 4
+        True
     """
     start = source_ids.new_full((len(source_ids), 1), start_id)
     check(model, start, max_new_tokens)

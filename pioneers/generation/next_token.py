@@ -11,27 +11,40 @@ Forward = Callable[[Tensor, Sequence[KVCache] | None], Tensor]
 
 
 class LanguageModel(Protocol):
-    """What generation needs of a language model: GPT has it."""
+    """What generation needs of a language model: GPT has it.
+
+    Beside the methods: ``config`` with a ``max_seq_len``, ``training``, and ``lm_head``, which makes logits
+    of hidden states.
+    """
 
     config: Any
     training: bool
-    lm_head: nn.Module
+
+    @property
+    def lm_head(self) -> nn.Module:
+        """States (…, D) → logits (…, V)."""
 
     def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
-        """Ids (B, T) → (B, T, D)."""
+        """``input_ids (B, T)`` → ``(B, T, D)``; with ``caches`` they are the next T of a longer sequence."""
 
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block."""
 
+    def new_step(self) -> Callable[[Tensor, Sequence[KVCache]], Tensor] | None:
+        """A faster form of one step, ids ``(B, 1)`` and caches → logits ``(B, V)``, if the model has one."""
+
 
 class EncoderDecoder(Protocol):
-    """What generation needs of an encoder–decoder: Transformer has it."""
+    """What generation needs of an encoder–decoder: Transformer has it.
+
+    Beside the methods: ``config`` with a ``max_seq_len``, and ``training``.
+    """
 
     config: Any
     training: bool
 
     def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """Source ids (B, S) → memory (B, S, D)."""
+        """``source_ids (B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
 
     def decode(
         self,
@@ -41,7 +54,11 @@ class EncoderDecoder(Protocol):
         lengths: Tensor | None = None,
         caches: Sequence[KVCache] | None = None,
     ) -> Tensor:
-        """Target ids (B, T) and memory (B, S, D) → logits (B, T, V)."""
+        """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)``.
+
+        ``lengths (B,)`` counts the real tokens of each source. With ``caches`` the ids are the next T of a
+        longer sequence.
+        """
 
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block of the decoder."""
@@ -72,7 +89,11 @@ class NextToken:
 def of_language_model(model: LanguageModel, *, use_cache: bool) -> NextToken:
     """The next token of a GPT."""
 
+    step = model.new_step() if use_cache else None
+
     def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
+        if step is not None and caches and caches[0].length and ids.shape[1] == 1:
+            return step(ids, caches)
         return model.lm_head(model.hidden_states(ids, caches=caches)[:, -1])
 
     return NextToken(forward, model.new_caches() if use_cache else None)

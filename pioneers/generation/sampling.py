@@ -17,6 +17,10 @@ def filter_logits(
 
     Raises:
         ValueError: a parameter is out of range.
+
+    Example:
+        >>> filter_logits(torch.tensor([[1.0, 3.0, 2.0]]), top_k=2)
+        tensor([[-inf, 3., 2.]])
     """
     if temperature <= 0:
         raise ValueError(f"temperature must be positive, not {temperature}; for greedy decoding use top_k=1")
@@ -37,5 +41,11 @@ def filter_logits(
 
 
 def sample(logits: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-    """One token id per row of ``logits (B, V)``, drawn from its softmax; returns ``(B, 1)``."""
+    """One token id per row of ``logits (B, V)``, drawn from its softmax by ``generator``; returns ``(B, 1)``.
+
+    Example:
+        >>> sample(torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]]))
+        tensor([[0],
+                [1]])
+    """
     return torch.multinomial(logits.float().softmax(-1), 1, generator=generator)

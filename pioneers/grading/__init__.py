@@ -1,12 +1,16 @@
 """Checks that say what is wrong: the engine behind the check cells of the labs and behind the grader.
 
 >>> from pioneers.grading import check
->>> check("1.1")  # doctest: +SKIP
+>>> def softmax(x, dim):
+...     weights = (x - x.amax(dim, keepdim=True)).exp()
+...     return weights / weights.sum(dim, keepdim=True)
+>>> check("1.1", softmax)
 1.1 softmax: all checks passed (10 points)
 """
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from pioneers.grading.calling import parameters_of, runner
 from pioneers.grading.exercise import Exercise, Probe
@@ -19,7 +23,12 @@ __all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbe
 
 
 class CheckFailed(AssertionError):
-    """An answer did not pass. The message says what was expected, what came, and what to reread."""
+    """An answer did not pass. The message says what was expected, what came, and what to reread.
+
+    Args:
+        exercise: what was asked.
+        failure: what went wrong.
+    """
 
     def __init__(self, exercise: Exercise, failure: Failure) -> None:
         self.exercise, self.failure = exercise, failure
@@ -30,7 +39,9 @@ class CheckFailed(AssertionError):
         return str(self).splitlines()
 
 
-def check(key: str, answer: Callable | None = None, *, probes: Sequence[Probe] | None = None) -> None:
+def check(
+    key: str, answer: Callable[..., Any] | None = None, *, probes: Sequence[Probe] | None = None
+) -> None:
     """Check the answer to an exercise; print one line when it passes.
 
     Args:
@@ -52,18 +63,26 @@ def check(key: str, answer: Callable | None = None, *, probes: Sequence[Probe] |
 
 
 def examine(
-    exercise: Exercise, answer: Callable | None, probes: Sequence[Probe] | None = None
+    exercise: Exercise, answer: Callable[..., Any] | None, probes: Sequence[Probe] | None = None
 ) -> Failure | None:
-    """Judge an answer in this process: does it exist, does its signature fit, are its results right."""
+    """Judge an answer in this process: does it exist, does its signature fit, are its results right.
+
+    Args:
+        exercise: what is asked.
+        answer: the function; None when there is none.
+        probes: what it is called with; the public probes when left out.
+
+    Returns:
+        the first failure, or None when it passed.
+    """
     if not callable(answer):
-        what = f"There is no function called `{exercise.name}` yet. Keep the name, and run the cell above."
-        return Failure("exists", (what,))
+        missing = f"There is no function called `{exercise.name}` yet. Keep the name, and run the cell above."
+        return Failure("exists", (missing,))
     try:
         parameters = parameters_of(answer)
     except (TypeError, ValueError):
-        parameters = list(
-            exercise.parameters
-        )  # a built-in function tells no signature; the probes will judge it
+        # A built-in function tells no signature; the probes will judge it.
+        parameters = list(exercise.parameters)
     if parameters != list(exercise.parameters):
         what = (f"Expected: {headline(exercise)}", f"Got:      {exercise.name}({', '.join(parameters)})")
         return Failure("signature", what)

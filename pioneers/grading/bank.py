@@ -36,7 +36,12 @@ class Right(NamedTuple):
 
 
 class Bank(NamedTuple):
-    """The answers kept for a lab, by exercise number."""
+    """The answers kept for a lab, by exercise number.
+
+    Attributes:
+        wrong: those that must fail, each with the right diagnosis.
+        right: those that must pass.
+    """
 
     wrong: dict[str, list[Wrong]]
     right: dict[str, list[Right]]

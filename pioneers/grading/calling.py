@@ -65,7 +65,9 @@ def _differ(before: Tensor, after: Tensor) -> bool:
     return not before.is_meta and not torch.equal(before, after)
 
 
-def _quietly(answer: Callable, args: Mapping[str, Any], refuse: frozenset[str] | None) -> tuple[Any, str]:
+def _quietly(
+    answer: Callable[..., Any], args: Mapping[str, Any], refuse: frozenset[str] | None
+) -> tuple[Any, str]:
     """Call with warnings and stderr held back (nbgrader gives no points to a cell that warns)."""
     guard = contextlib.nullcontext() if refuse is None else Guard(refuse)
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
@@ -80,7 +82,7 @@ def _quietly(answer: Callable, args: Mapping[str, Any], refuse: frozenset[str] |
     return value, getattr(guard, "refused", "")
 
 
-def _gradients(answer: Callable, probe: Probe, value: Tensor) -> dict[str, Tensor | None]:
+def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[str, Tensor | None]:
     """Gradients of a weighted sum of the result; the weights are fixed and differ from place to place."""
     args = arrange(probe)
     leaves = {name: x.requires_grad_() for name, x in args.items() if is_real(x)}
@@ -103,7 +105,7 @@ def _own_line(error: Exception) -> str:
     return ""
 
 
-def parameters_of(answer: Callable) -> list[str]:
+def parameters_of(answer: Callable[..., Any]) -> list[str]:
     """The parameter names of a function, an optional one with its default, as in ``mask=None``."""
     return [
         p.name if p.default is p.empty else f"{p.name}={p.default}"

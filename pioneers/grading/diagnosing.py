@@ -11,7 +11,14 @@ from pioneers.grading.tolerance import TOLERANCE, close
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The name of a mistake, why it is one, and what to reread."""
+    """What is known about a failure.
+
+    Args:
+        name: of the mistake.
+        why: it is one.
+        section: anchor of the lecture section to reread.
+        equation: label of the equation to reread.
+    """
 
     name: str
     why: str
@@ -30,9 +37,10 @@ def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
 
 def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
     """Whether the answer did on every probe what a function with this very mistake does."""
-    if symptom.stage not in ("runs", "shape", "dtype", "finite", "value"):
+    twin = mistake.twin
+    if twin is None or symptom.stage not in ("runs", "shape", "dtype", "finite", "value"):
         return False
-    return all(_same(case.outcome, call(mistake.twin, case.probe)) for case in symptom.cases)
+    return all(_same(case.outcome, call(twin, case.probe)) for case in symptom.cases)
 
 
 def _same(got: Outcome, twin: Outcome) -> bool:
@@ -53,20 +61,20 @@ def is_transposed(symptom: Symptom) -> bool:
     """The right axes in another order."""
     if symptom.stage != "shape":
         return False
-    got, want = symptom.case.outcome.value.shape, symptom.case.expected.value.shape
+    got, want = symptom.case.outcome.tensor.shape, symptom.case.expected.tensor.shape
     return sorted(got) == sorted(want)
 
 
 def is_mask_of_numbers(symptom: Symptom) -> bool:
     """Zeros and ones, or zeros and minus infinity, where a boolean mask is asked for."""
-    return symptom.stage == "dtype" and symptom.case.expected.value.dtype == torch.bool
+    return symptom.stage == "dtype" and symptom.case.expected.tensor.dtype == torch.bool
 
 
 def loses_precision(symptom: Symptom) -> bool:
     """Right to single precision only, though the inputs are in double."""
     if symptom.stage != "value" or symptom.case.probe.dtype != torch.float64:
         return False
-    return close(symptom.case.outcome.value, symptom.case.expected.value, torch.float32)
+    return close(symptom.case.outcome.tensor, symptom.case.expected.tensor, torch.float32)
 
 
 def cuts_gradient(symptom: Symptom) -> bool:

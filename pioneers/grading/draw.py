@@ -7,7 +7,13 @@ from torch import Tensor
 
 
 def normals(seed: int) -> Callable[..., Tensor]:
-    """A function that draws standard normal tensors, ``normal(2, 3, dtype=torch.float64)``, from one seed."""
+    """A function that draws standard normal tensors from one ``seed``.
+
+    Example:
+        >>> normal = normals(seed=3)
+        >>> normal(2, 5, dtype=torch.float64).shape
+        torch.Size([2, 5])
+    """
     generator = torch.Generator().manual_seed(seed)
 
     def normal(*shape: int, dtype: torch.dtype = torch.float32) -> Tensor:

@@ -42,7 +42,7 @@ class Probe:
         return next((x.dtype for x in self.args.values() if is_real(x)), None)
 
     def having(self, name: str, **changes: Any) -> "Probe":
-        """The same probe with some arguments replaced."""
+        """The same probe under another ``name`` and with the arguments in ``changes`` replaced."""
         return replace(self, name=name, args={**self.args, **changes})
 
 
@@ -73,6 +73,17 @@ class Outcome:
     changed: tuple[str, ...] = ()
     grads: Mapping[str, Tensor | None] = field(default_factory=dict)
 
+    @property
+    def tensor(self) -> Tensor:
+        """The value, for where there must be one.
+
+        Raises:
+            ValueError: the call gave back no tensor.
+        """
+        if self.value is None:
+            raise ValueError(f"no tensor came back: {self.error or self.refused or self.kind}")
+        return self.value
+
 
 class Run(Protocol):
     """Calls the answer on a probe. The judge knows an answer only through this."""
@@ -83,7 +94,13 @@ class Run(Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """A probe, what the answer made of it, and what the reference makes of it."""
+    """A probe and what came of it.
+
+    Args:
+        probe: the arguments.
+        outcome: what the answer made of them.
+        expected: what the reference makes of them.
+    """
 
     probe: Probe
     outcome: Outcome
@@ -92,7 +109,13 @@ class Case:
 
 @dataclass(frozen=True)
 class Symptom:
-    """Where judging stopped: the stage, the case, and all cases tried."""
+    """Where judging stopped.
+
+    Args:
+        stage: the stage that failed, as in :class:`pioneers.grading.Failure`.
+        case: the case that failed.
+        cases: all cases tried.
+    """
 
     stage: str
     case: Case
@@ -128,6 +151,8 @@ class Property:
         name: the law in a few words.
         why: one sentence on why it must hold.
         sides: calls the answer through ``run`` and returns two tensors that must be equal.
+        section: as in :class:`Mistake`.
+        equation: as in :class:`Mistake`.
     """
 
     name: str

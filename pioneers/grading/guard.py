@@ -1,7 +1,10 @@
 """Refuses the calls that would be the answer itself: a fused kernel, or the reference package."""
 
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
@@ -25,7 +28,13 @@ class Guard(TorchFunctionMode):
         self.refuse = refuse
         self.refused = ""
 
-    def __torch_function__(self, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
         name = getattr(func, "__name__", "")
         culprit = f"`{name}`" if _plain(name) in self.refuse else _caller_in_package()
         if culprit:
@@ -41,7 +50,8 @@ def _plain(name: str) -> str:
 
 def _caller_in_package() -> str:
     """The function of ``pioneers`` that the answer called to get here, if any."""
-    called, frame = "", sys._getframe(2)
+    called = ""
+    frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith(GRADING):
         if frame.f_code.co_filename.startswith(PACKAGE):
             called = f"`{frame.f_code.co_name}` of pioneers"

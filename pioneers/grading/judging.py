@@ -56,10 +56,10 @@ def expected(exercise: Exercise, probe: Probe) -> Outcome:
     outcome = call(exercise.reference, replace(probe, args=exact))
     if outcome.error:
         raise RuntimeError(f"the reference of {exercise.key} fails on probe '{probe.name}': {outcome.error}")
-    if not is_real(outcome.value):
+    if not outcome.tensor.is_floating_point():
         return outcome
     rounded = {name: x if x is None else x.to(probe.dtype) for name, x in outcome.grads.items()}
-    return replace(outcome, value=outcome.value.to(probe.dtype), grads=rounded)
+    return replace(outcome, value=outcome.tensor.to(probe.dtype), grads=rounded)
 
 
 def _written(case: Case) -> tuple[str, ...]:
@@ -86,34 +86,34 @@ def _runs(case: Case) -> tuple[str, ...]:
 
 def _tensor(case: Case) -> tuple[str, ...]:
     if case.outcome.kind:
-        return (f"Expected: a tensor {shape(case.expected.value)}", f"Got:      {case.outcome.kind}")
+        return (f"Expected: a tensor {shape(case.expected.tensor)}", f"Got:      {case.outcome.kind}")
     return ()
 
 
 def _shape(case: Case) -> tuple[str, ...]:
-    got, want = case.outcome.value, case.expected.value
+    got, want = case.outcome.tensor, case.expected.tensor
     if got.shape != want.shape:
         return (inputs(case.probe), f"Expected shape: {shape(want)}", f"Got shape:      {shape(got)}")
     return ()
 
 
 def _dtype(case: Case) -> tuple[str, ...]:
-    got, want = case.outcome.value, case.expected.value
+    got, want = case.outcome.tensor, case.expected.tensor
     if got.dtype != want.dtype:
         return (inputs(case.probe), f"Expected dtype: {want.dtype}", f"Got dtype:      {got.dtype}")
     return ()
 
 
 def _finite(case: Case) -> tuple[str, ...]:
-    bad = ~torch.isfinite(case.outcome.value)
+    bad = ~torch.isfinite(case.outcome.tensor)
     if bad.any():
         count = f"{int(bad.sum())} of the {bad.numel()} numbers you return are NaN or infinite."
-        return (inputs(case.probe), count, *difference(case.outcome.value, case.expected.value))
+        return (inputs(case.probe), count, *difference(case.outcome.tensor, case.expected.tensor))
     return ()
 
 
 def _value(case: Case) -> tuple[str, ...]:
-    got, want = case.outcome.value, case.expected.value
+    got, want = case.outcome.tensor, case.expected.tensor
     if not close(got, want, case.probe.dtype):
         return (inputs(case.probe), *difference(got, want), allowed(case.probe.dtype))
     return ()

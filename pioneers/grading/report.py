@@ -36,7 +36,7 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     where = "".join(f"{i}, " for i in row) + (
         f"{start}:{min(start + SHOWN, want.shape[-1])}" if place else ""
     )
-    window = (*row, slice(start, start + SHOWN))
+    window: tuple[int | slice, ...] = (*row, slice(start, start + SHOWN))
     largest = float(gap.max())
     size = f"{largest:.3g}" if largest != float("inf") else "not a number"
     count = f"{int((gap > 0).sum())} of {gap.numel()} numbers differ"

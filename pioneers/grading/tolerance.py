@@ -18,10 +18,13 @@ TOLERANCE = {
 
 
 def close(got: Tensor, want: Tensor, dtype: torch.dtype | None, slack: float = 1.0) -> bool:
-    """Whether two tensors of one shape agree within the tolerance of ``dtype``; NaN agrees with NaN only."""
+    """Whether two tensors of one shape agree within the tolerance of ``dtype``; NaN agrees with NaN only.
+
+    Without a ``dtype``, for inputs that have none, it is the tolerance of ``want``'s.
+    """
     if not (got.is_floating_point() and want.is_floating_point()):
         return torch.equal(got.to(want.dtype), want)
-    limit = TOLERANCE[dtype] * slack
+    limit = TOLERANCE[want.dtype if dtype is None else dtype] * slack
     return torch.allclose(got.double(), want.double(), rtol=limit, atol=limit, equal_nan=True)
 
 

@@ -1,6 +1,6 @@
 """The layers of every pioneer: plain keyword arguments in, tensors out."""
 
-from pioneers.layers.attention import MultiHeadAttention, attention, attention_weights
+from pioneers.layers.attention import attention, attention_weights
 from pioneers.layers.biases import RelativeBias, alibi_bias, alibi_slopes
 from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache, MemoryCache
@@ -8,6 +8,7 @@ from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.init import apply_deepnorm, init_weights, initial_std
 from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
+from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
 from pioneers.layers.positions import (
     LearnedPositions,

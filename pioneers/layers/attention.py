@@ -1,18 +1,15 @@
-"""Attention, explicit and fused, and the multi-head layer that every pioneer uses.
+"""Attention as a function, explicit and fused.
 
 Axes: B batch, H heads, T queries, S keys, K head_dim, D d_model.
 """
 
 import math
-from functools import partial
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
-from pioneers.layers.cache import KVCache, MemoryCache
 from pioneers.layers.masks import causal_mask
-from pioneers.layers.positions import Rotary
 
 # Up to this many keys the explicit form is the faster one in bfloat16 on a CPU: a training step of 6 blocks
 # of width 256 at T = 256 on two cores ran 5,400 tokens/s explicit and 5,000 fused. Long ones want the kernel.
@@ -43,18 +40,14 @@ def attention_weights(
 
     Raises:
         ValueError: the shapes of q and k do not fit, or the mask is not boolean.
+
+    Example:
+        >>> attention_weights(torch.zeros(2, 1), torch.zeros(2, 1), causal=True).tolist()
+        [[1.0, 0.0], [0.5, 0.5]]
     """
     _check(q, k, mask)
-    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
-    scores = (q * scale) @ k.transpose(-2, -1)
-    if bias is not None:
-        scores = scores + bias
-    mask = _with_causal(mask, causal, q, k)
-    if mask is None:
-        return scores.softmax(dim=-1)
-    # The lowest finite number, not -inf: a row of nothing but -inf would make softmax return NaN.
-    hidden = torch.finfo(scores.dtype).min
-    return scores.masked_fill(~mask, hidden).softmax(dim=-1).masked_fill(~mask, 0.0)
+    weights, blind = _weights(q, k, mask, bias, causal, scale)
+    return weights if blind is None else weights.masked_fill(blind, 0.0)
 
 
 def attention(
@@ -85,13 +78,20 @@ def attention(
 
     Raises:
         ValueError: the shapes of q, k and v do not fit, or the mask is not boolean.
+
+    Example:
+        >>> q, k, v = torch.randn(3, 1, 2, 5, 4)  # B = 1, H = 2, T = S = 5, K = 4
+        >>> explicit = attention_weights(q, k, causal=True) @ v
+        >>> torch.allclose(attention(q, k, v, causal=True), explicit, atol=1e-5)
+        True
     """
     _check(q, k, mask)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"one value per key: k has {k.shape[-2]} positions, v has {v.shape[-2]}")
     if q.device.type == "cpu" and q.dtype == torch.bfloat16 and k.shape[-2] <= EXPLICIT_BF16_MAX_KEYS:
-        weights = attention_weights(q, k, mask=mask, bias=bias, causal=causal, scale=scale)
-        return F.dropout(weights, dropout).to(v.dtype) @ v
+        weights, blind = _weights(q, k, mask, bias, causal, scale)
+        out = F.dropout(weights, dropout).to(v.dtype) @ v
+        return out if blind is None else out.masked_fill(blind, 0.0)
     if causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout, scale=scale)
     mask = _with_causal(mask, causal, q, k)
@@ -115,121 +115,27 @@ def _check(q: Tensor, k: Tensor, mask: Tensor | None) -> None:
         )
 
 
+def _weights(
+    q: Tensor, k: Tensor, mask: Tensor | None, bias: Tensor | None, causal: bool, scale: float | None
+) -> tuple[Tensor, Tensor | None]:
+    """Weights ``(B, H, T, S)``, equal ones for a query that sees nothing, and those queries ``(…, T, 1)``."""
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    scores = (q * scale) @ k.transpose(-2, -1)
+    if bias is not None:
+        scores = scores + bias
+    allowed = _with_causal(mask, causal, q, k)
+    if allowed is None:
+        return scores.softmax(dim=-1), None
+    # Added, which costs nothing on the way back. Not -inf: a row of nothing but -inf has no softmax.
+    hidden = torch.finfo(scores.dtype).min / 2
+    scores = scores + torch.zeros_like(allowed, dtype=scores.dtype).masked_fill(~allowed, hidden)
+    some_for_all = mask is None and q.shape[-2] <= k.shape[-2]
+    return scores.softmax(dim=-1), None if some_for_all else ~allowed.any(dim=-1, keepdim=True)
+
+
 def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Tensor | None:
     """``mask`` with later positions hidden too. A single query is the newest: it may see every key."""
     if not causal or q.shape[-2] == 1:
         return mask
     lower = causal_mask(q.shape[-2], k.shape[-2], device=q.device)
     return lower if mask is None else mask & lower
-
-
-class MultiHeadAttention(nn.Module):
-    """Multi-head attention: self-, cross- and grouped-query attention in one class.
-
-    Vaswani et al. 2017, section 3.2.2: ``Concat(head_1 … head_H) W^O``; grouped queries as in Ainslie et al.
-    2023.
-
-    Args:
-        d_model: D, width of what comes in and goes out.
-        num_heads: H.
-        num_kv_heads: number of key/value heads, shared by groups of query heads; H when left out.
-        head_dim: K; D / H when left out.
-        bias: whether the four projections have a bias.
-        dropout: share of the attention weights dropped in training.
-        scale: factor on the scores; ``1 / sqrt(K)`` when left out.
-
-    Raises:
-        ValueError: the heads do not divide the width, or the key/value heads do not divide the heads.
-
-    Example:
-        >>> attn = MultiHeadAttention(12, 3)
-        >>> attn(torch.zeros(2, 5, 12)).shape
-        torch.Size([2, 5, 12])
-    """
-
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        *,
-        num_kv_heads: int | None = None,
-        head_dim: int | None = None,
-        bias: bool = True,
-        dropout: float = 0.0,
-        scale: float | None = None,
-    ) -> None:
-        super().__init__()
-        if head_dim is None and d_model % num_heads:
-            raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}, or give head_dim")
-        self.num_heads = num_heads
-        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
-        if num_heads % self.num_kv_heads:
-            raise ValueError(f"num_kv_heads={num_kv_heads} must divide num_heads={num_heads}")
-        self.head_dim = d_model // num_heads if head_dim is None else head_dim
-        self.dropout, self.scale = dropout, scale
-        self.q_proj = nn.Linear(d_model, num_heads * self.head_dim, bias=bias)
-        self.k_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
-        self.v_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
-        self.o_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=bias)
-
-    def forward(
-        self,
-        query: Tensor,
-        key: Tensor | None = None,
-        value: Tensor | None = None,
-        *,
-        mask: Tensor | None = None,
-        bias: Tensor | None = None,
-        causal: bool = False,
-        rotary: Rotary | None = None,
-        cache: KVCache | MemoryCache | None = None,
-    ) -> Tensor:
-        """Attend from ``query (B, T, D)`` to ``key`` and ``value (B, S, D)``; returns ``(B, T, D)``.
-
-        ``key`` is the query when left out (self-attention), ``value`` is the key. ``mask``, ``bias`` and
-        ``causal`` are those of :func:`attention`; ``rotary`` turns queries and keys by their positions. With
-        a ``cache`` the new keys and values are appended to it and the queries see everything in it; a
-        :class:`MemoryCache` keeps those of the first call for good.
-        """
-        key = query if key is None else key
-        value = key if value is None else value
-        start = 0 if cache is None else cache.length
-        q = self._split(self.q_proj(query))
-        if rotary is not None:
-            q = rotary(q, start)
-        project = partial(self._keys_values, key, value, rotary, start)
-        k, v = project() if cache is None else cache.extend(project)
-        k, v = self._share(k), self._share(v)
-        dropout = self.dropout * self.training
-        out = attention(q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout, scale=self.scale)
-        return self.o_proj(out.transpose(1, 2).flatten(2))
-
-    def weights(
-        self,
-        query: Tensor,
-        key: Tensor | None = None,
-        *,
-        rotary: Rotary | None = None,
-        **how: Tensor | bool | None,
-    ) -> Tensor:
-        """The weights ``(B, H, T, S)`` that :meth:`forward` uses for the same arguments (without a cache)."""
-        key = query if key is None else key
-        q, k = self._split(self.q_proj(query)), self._split(self.k_proj(key))
-        if rotary is not None:
-            q, k = rotary(q), rotary(k)
-        return attention_weights(q, self._share(k), scale=self.scale, **how)
-
-    def _keys_values(
-        self, key: Tensor, value: Tensor, rotary: Rotary | None, start: int
-    ) -> tuple[Tensor, Tensor]:
-        k, v = self._split(self.k_proj(key)), self._split(self.v_proj(value))
-        return (k if rotary is None else rotary(k, start)), v
-
-    def _split(self, x: Tensor) -> Tensor:
-        """(B, T, H·K) → (B, H, T, K)."""
-        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
-
-    def _share(self, x: Tensor) -> Tensor:
-        """(B, kv heads, S, K) → (B, H, S, K): each key/value head serves a group of query heads."""
-        groups = self.num_heads // self.num_kv_heads
-        return x if groups == 1 else x.repeat_interleave(groups, dim=1)

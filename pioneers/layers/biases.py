@@ -9,7 +9,7 @@ from torch import Tensor, nn
 def alibi_slopes(num_heads: int) -> Tensor:
     """The slopes ``(H,)`` of Press et al. 2022, section 3: ``2^(-8/H), 2^(-16/H), …, 2^(-8)``.
 
-    For a number of heads that is no power of two, the slopes of the next lower power are filled up with every
+    For a ``num_heads`` that is no power of two, the slopes of the next lower power are filled up with every
     second slope of the next higher one, as the paper's code does.
 
     Example:
@@ -27,7 +27,18 @@ def alibi_bias(
 ) -> Tensor:
     """Bias ``(H, T, S)``: minus the slope of the head times the distance from query to key.
 
-    The queries are the last T of the S positions. Press et al. 2022, section 3.
+    Press et al. 2022, section 3.
+
+    Args:
+        num_heads: H.
+        num_queries: T; the queries are the last T of the S positions.
+        num_keys: S; T when left out.
+        device: where the bias is made.
+
+    Example:
+        >>> alibi_bias(1, 2, 3) * 2**8
+        tensor([[[-1., -0., -1.],
+                 [-2., -1., -0.]]])
     """
     distance = _relative_position(num_queries, num_keys, device).abs()
     return -alibi_slopes(num_heads).to(device)[:, None, None] * distance
@@ -42,9 +53,13 @@ class RelativeBias(nn.Module):
     Args:
         num_heads: H.
         num_buckets: number of buckets.
-        max_distance: distance at which the last bucket begins.
+        max_distance: the last bucket holds all distances from here on, and the nearest ones before it.
         bidirectional: half of the buckets for keys before the query, half for keys after it (an encoder).
             Without it, keys after the query share the bucket of distance 0 (a causal decoder).
+
+    Example:
+        >>> RelativeBias(3)(num_queries=5, num_keys=7).shape
+        torch.Size([3, 5, 7])
     """
 
     def __init__(
@@ -60,18 +75,24 @@ class RelativeBias(nn.Module):
         self.table = nn.Embedding(num_buckets, num_heads)
 
     def forward(self, num_queries: int, num_keys: int | None = None) -> Tensor:
-        """The bias ``(H, T, S)``; the queries are the last T of the S positions."""
+        """The bias ``(H, T, S)``.
+
+        Args:
+            num_queries: T; the queries are the last T of the S positions.
+            num_keys: S; T when left out.
+        """
         relative = _relative_position(num_queries, num_keys, self.table.weight.device)
         return self.table(self._bucket(relative)).permute(2, 0, 1)
 
     def _bucket(self, relative: Tensor) -> Tensor:
         """Key position minus query position → bucket."""
-        buckets, offset = self.num_buckets, 0
+        buckets = self.num_buckets
         if self.bidirectional:
             buckets //= 2
             offset = (relative > 0) * buckets
             distance = relative.abs()
         else:
+            offset = torch.zeros_like(relative)
             distance = (-relative).clamp(min=0)
         exact = buckets // 2
         ratio = torch.log(distance.clamp(min=1) / exact) / math.log(self.max_distance / exact)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from pioneers.layers.attention import MultiHeadAttention
 from pioneers.layers.cache import KVCache
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
+from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.positions import Rotary
 
 NORM_PLACEMENTS = ("pre", "post", "sandwich")
@@ -34,6 +34,12 @@ class TransformerBlock(nn.Module):
 
     Raises:
         ValueError: the placement or the activation is unknown.
+
+    Example:
+        >>> import torch
+        >>> block = TransformerBlock(12, 3, activation="swiglu", norm=nn.RMSNorm)
+        >>> block(torch.zeros(2, 5, 12), causal=True).shape
+        torch.Size([2, 5, 12])
     """
 
     def __init__(
@@ -60,7 +66,7 @@ class TransformerBlock(nn.Module):
         self.norm_placement, self.residual_scale = norm_placement, 1.0
         self.norm_attn, self.norm_attn_out = norm(d_model), norm_out()
         self.attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.cross_attn = None
+        self.cross_attn: MultiHeadAttention | None = None
         if cross:
             self.norm_cross, self.norm_cross_out = norm(d_model), norm_out()
             self.cross_attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
@@ -73,6 +79,7 @@ class TransformerBlock(nn.Module):
         x: Tensor,
         memory: Tensor | None = None,
         *,
+        context: Tensor | None = None,
         mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         bias: Tensor | None = None,
@@ -82,19 +89,24 @@ class TransformerBlock(nn.Module):
     ) -> Tensor:
         """``x (B, T, D)``, and ``memory (B, S, D)`` for a block with cross-attention → ``(B, T, D)``.
 
-        ``memory_mask`` says which positions of the memory may be attended to; the other arguments are those
-        of self-attention.
+        ``context (B, S, D)`` is what self-attention looks at when ``x`` is only some positions of it.
+        ``memory_mask`` says which positions of the memory may be attended to; ``mask``, ``bias``, ``causal``,
+        ``rotary`` and ``cache`` are those of self-attention, see :meth:`MultiHeadAttention.forward`.
         """
+        if context is not None and self.norm_placement != "post":
+            context = self.norm_attn(context)
 
         def attend(h: Tensor) -> Tensor:
-            return self.attn(h, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
-
-        def look_up(h: Tensor) -> Tensor:
-            kept = None if cache is None else cache.memory
-            return self.cross_attn(h, memory, mask=memory_mask, cache=kept)
+            return self.attn(h, context, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
 
         x = self._add(x, attend, self.norm_attn, self.norm_attn_out)
-        if self.cross_attn is not None:
+        cross_attn = self.cross_attn
+        if cross_attn is not None:
+            kept = None if cache is None else cache.memory
+
+            def look_up(h: Tensor) -> Tensor:
+                return cross_attn(h, memory, mask=memory_mask, cache=kept)
+
             x = self._add(x, look_up, self.norm_cross, self.norm_cross_out)
         return self._add(x, self.ffn, self.norm_ffn, self.norm_ffn_out)
 

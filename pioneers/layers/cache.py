@@ -6,7 +6,15 @@ from torch import Tensor
 
 
 class MemoryCache:
-    """Keys and values of a memory, for cross-attention: they never change, so the first step's are kept."""
+    """Keys and values of a memory, for cross-attention: they never change, so the first step's are kept.
+
+    Example:
+        >>> import torch
+        >>> cache, first, later = MemoryCache(), torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4)
+        >>> keys, values = cache.extend(lambda: (first, first))
+        >>> cache.extend(lambda: (later, later))[0] is keys
+        True
+    """
 
     length = 0  # cross-attention has no earlier positions that the new ones follow
 
@@ -22,6 +30,9 @@ class MemoryCache:
 
 class KVCache:
     """Keys and values of the positions seen so far, for one block, in memory allocated once.
+
+    Args:
+        max_seq_len: number of positions there is room for.
 
     Attributes:
         length: number of positions stored, 0 at first.
@@ -43,7 +54,7 @@ class KVCache:
         self._values: Tensor | None = None
 
     def update(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Append keys and values ``(B, H, T, K)`` and return all of them, ``(B, H, length, K)``.
+        """Append keys ``k`` and values ``v``, ``(B, H, T, K)``; returns all of them, ``(B, H, length, K)``.
 
         Raises:
             ValueError: the cache is full.

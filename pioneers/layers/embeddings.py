@@ -15,6 +15,11 @@ class TextEmbedding(nn.Module):
         d_model: D.
         max_seq_len: longest sequence.
         dropout: share of the sums dropped in training.
+
+    Example:
+        >>> embed = TextEmbedding(11, 6, max_seq_len=7)
+        >>> embed(torch.tensor([[3, 1, 4, 1, 5]])).shape
+        torch.Size([1, 5, 6])
     """
 
     def __init__(self, vocab_size: int, d_model: int, *, max_seq_len: int, dropout: float = 0.0) -> None:
@@ -24,7 +29,7 @@ class TextEmbedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, start: int = 0) -> Tensor:
-        """Ids ``(B, T)`` → vectors ``(B, T, D)``; the first id stands at position ``start``.
+        """``input_ids (B, T)`` → vectors ``(B, T, D)``; the first id stands at position ``start``.
 
         Raises:
             ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
@@ -38,12 +43,18 @@ class TextEmbedding(nn.Module):
 
 
 def patchify(images: Tensor, patch_size: int) -> Tensor:
-    """Cut images ``(B, C, height, width)`` into flat patches ``(B, N, C · P · P)``, row by row.
+    """Cut images into flat patches ``(B, N, C · P · P)``, row by row; :func:`unpatchify` is the inverse.
 
-    :func:`unpatchify` is its inverse.
+    Args:
+        images: ``(B, C, height, width)``.
+        patch_size: P, which must divide height and width.
 
     Raises:
-        ValueError: the patch size does not divide height and width.
+        ValueError: it does not.
+
+    Example:
+        >>> patchify(torch.arange(8).view(1, 1, 2, 4), 2).tolist()
+        [[[0, 1, 4, 5], [2, 3, 6, 7]]]
     """
     height, width = images.shape[-2:]
     if height % patch_size or width % patch_size:
@@ -52,7 +63,14 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 def unpatchify(patches: Tensor, patch_size: int, height: int) -> Tensor:
-    """The inverse of :func:`patchify`: ``(B, N, C · P · P)`` → ``(B, C, height, width)``."""
+    """The inverse of :func:`patchify`: ``patches (B, N, C · P · P)`` → ``(B, C, height, width)``.
+
+    ``patch_size`` is P and ``height`` that of the image in pixels; its width follows.
+
+    Example:
+        >>> unpatchify(torch.tensor([[[0, 1, 4, 5], [2, 3, 6, 7]]]), 2, height=2).tolist()
+        [[[[0, 1, 2, 3], [4, 5, 6, 7]]]]
+    """
     return rearrange(
         patches, "b (h w) (c p q) -> b c (h p) (w q)", h=height // patch_size, p=patch_size, q=patch_size
     )
@@ -71,6 +89,11 @@ class PatchEmbedding(nn.Module):
 
     Raises:
         ValueError: the patch size does not divide the image size.
+
+    Example:
+        >>> embed = PatchEmbedding(8, 2, in_channels=1, d_model=6)
+        >>> embed(torch.zeros(3, 1, 8, 8)).shape
+        torch.Size([3, 16, 6])
     """
 
     def __init__(self, image_size: int, patch_size: int, *, in_channels: int, d_model: int) -> None:
@@ -100,6 +123,10 @@ class ClassToken(nn.Module):
 
     Args:
         d_model: D.
+
+    Example:
+        >>> ClassToken(6)(torch.zeros(2, 5, 6)).shape
+        torch.Size([2, 6, 6])
     """
 
     def __init__(self, d_model: int) -> None:

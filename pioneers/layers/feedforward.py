@@ -28,6 +28,10 @@ class FeedForward(nn.Module):
 
     Raises:
         ValueError: the activation is unknown.
+
+    Example:
+        >>> FeedForward(6, 24, activation="relu")(torch.zeros(2, 5, 6)).shape
+        torch.Size([2, 5, 6])
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "gelu") -> None:
@@ -54,6 +58,10 @@ class GatedFeedForward(nn.Module):
 
     Raises:
         ValueError: the activation is unknown.
+
+    Example:
+        >>> GatedFeedForward(6, 16)(torch.zeros(2, 5, 6)).shape
+        torch.Size([2, 5, 6])
     """
 
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "swish") -> None:

@@ -4,8 +4,9 @@ import math
 
 from torch import nn
 
-from pioneers.layers.attention import MultiHeadAttention
+from pioneers.layers.block import TransformerBlock
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
+from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.norms import deepnorm_scales
 from pioneers.layers.stack import Stack
 
@@ -13,7 +14,7 @@ from pioneers.layers.stack import Stack
 def initial_std(d_model: int) -> float:
     """The deviation to draw weights with: GPT-2's 0.02 at its width of 768, and like ``1 / √D`` elsewhere.
 
-    A linear map adds D products, so narrow models need larger weights for outputs of the same size.
+    A linear map adds ``d_model`` products, so narrow models need larger weights for outputs of the same size.
 
     Example:
         >>> [round(initial_std(d_model), 3) for d_model in (768, 192, 48)]
@@ -27,6 +28,10 @@ def init_weights(model: nn.Module, *, std: float) -> None:
 
     What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance
     of the stream does not grow with depth: Radford et al. 2019, section 2.3.
+
+    Args:
+        model: any module.
+        std: the deviation, for instance :func:`initial_std` of its width.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Conv2d | nn.Embedding):
@@ -43,7 +48,7 @@ def init_weights(model: nn.Module, *, std: float) -> None:
 
 
 def apply_deepnorm(stack: Stack) -> None:
-    """Turn a post-norm stack into a DeepNet, in place: Wang et al. 2022, figure 2.
+    """Turn a post-norm ``stack`` into a DeepNet, in place: Wang et al. 2022, figure 2.
 
     Every residual connection is weighted by α; the feed-forward, value and output projections are drawn anew
     with Xavier's gain β, queries and keys with gain 1.
@@ -52,7 +57,7 @@ def apply_deepnorm(stack: Stack) -> None:
         ValueError: the stack is not post-norm.
     """
     alpha, beta = deepnorm_scales(len(stack.blocks))
-    for block in stack.blocks:
+    for block in (module for module in stack.modules() if isinstance(module, TransformerBlock)):
         if block.norm_placement != "post":
             raise ValueError(f"DeepNorm is a post-norm; this stack is {block.norm_placement!r}")
         block.residual_scale = alpha

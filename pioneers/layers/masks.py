@@ -12,6 +12,11 @@ def causal_mask(
     The queries are taken to be the *last* T of the S positions (aligned bottom right), which is what a
     decoder with cached keys needs. With T = S this is the lower triangle.
 
+    Args:
+        num_queries: T.
+        num_keys: S; T when left out.
+        device: where the mask is made.
+
     Example:
         >>> causal_mask(2, 3).int()
         tensor([[1, 1, 0],
@@ -29,8 +34,19 @@ def window_mask(
 
     Child et al. 2019; Beltagy et al. 2020, section 3.1.
 
+    Args:
+        num_queries: T; the queries are the last T of the S positions.
+        num_keys: S; T when left out.
+        window: number of positions.
+        device: where the mask is made.
+
     Raises:
         ValueError: the window is smaller than 1.
+
+    Example:
+        >>> window_mask(2, 4, window=2).int()
+        tensor([[0, 1, 1, 0],
+                [0, 0, 1, 1]], dtype=torch.int32)
     """
     if window < 1:
         raise ValueError(f"window must be at least 1 (the query's own position), not {window}")
@@ -43,6 +59,12 @@ def document_mask(document_ids: Tensor) -> Tensor:
 
     Args:
         document_ids: ``(B, T)``, the number of the document that each token belongs to.
+
+    Example:
+        >>> document_mask(torch.tensor([[0, 0, 1]])).int()[0, 0]
+        tensor([[1, 1, 0],
+                [1, 1, 0],
+                [0, 0, 1]], dtype=torch.int32)
     """
     return (document_ids[:, :, None] == document_ids[:, None, :])[:, None]
 
@@ -63,7 +85,8 @@ def padding_mask(lengths: Tensor, max_len: int | None = None) -> Tensor:
                 [1, 1, 1]], dtype=torch.int32)
     """
     longest = int(lengths.max()) if max_len is None else max_len
-    if int(lengths.min()) < 0 or int(lengths.max()) > longest:
+    # A compiled graph cannot look at numbers while it runs.
+    if not torch.compiler.is_compiling() and (int(lengths.min()) < 0 or int(lengths.max()) > longest):
         raise ValueError(f"lengths must lie between 0 and max_len={longest}, got {lengths.tolist()}")
     positions = torch.arange(longest, device=lengths.device)
     return (positions < lengths[:, None])[:, None, None, :]

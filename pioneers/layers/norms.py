@@ -8,6 +8,11 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, *, eps: float = 1e-5) -> T
 
     ``y = gain · (x - mean) / sqrt(variance + eps) + bias`` with the biased variance (division by D); gain and
     bias are ``(D,)``. ``eps`` stands inside the root.
+
+    Example:
+        >>> import torch
+        >>> layer_norm(torch.tensor([[1.0, 3.0]]), torch.ones(2), torch.zeros(2))
+        tensor([[-1.0000,  1.0000]])
     """
     mean = x.mean(dim=-1, keepdim=True)
     variance = x.var(dim=-1, keepdim=True, unbiased=False)
@@ -18,6 +23,11 @@ def rms_norm(x: Tensor, gain: Tensor, *, eps: float = 1e-6) -> Tensor:
     """Divide each vector ``x (…, D)`` by its root mean square: Zhang & Sennrich 2019, equation (4).
 
     ``y = gain · x / sqrt(mean(x²) + eps)``: LayerNorm without the mean and without the bias.
+
+    Example:
+        >>> import torch
+        >>> rms_norm(torch.tensor([[3.0, 4.0]]), torch.ones(2))
+        tensor([[0.8485, 1.1314]])
     """
     return gain * x / (x.square().mean(dim=-1, keepdim=True) + eps).sqrt()
 

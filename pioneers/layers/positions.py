@@ -11,6 +11,12 @@ def sinusoidal_table(num_positions: int, d_model: int, *, base: float = 10000.0)
 
     Raises:
         ValueError: ``d_model`` is odd.
+
+    Example:
+        >>> sinusoidal_table(3, 2)
+        tensor([[ 0.0000,  1.0000],
+                [ 0.8415,  0.5403],
+                [ 0.9093, -0.4161]])
     """
     if d_model % 2:
         raise ValueError(f"sinusoids come in pairs of sine and cosine: d_model={d_model} must be even")
@@ -26,6 +32,10 @@ class SinusoidalPositions(nn.Module):
     Args:
         max_seq_len: longest sequence.
         d_model: D, even.
+
+    Example:
+        >>> SinusoidalPositions(7, 6)(length=3, start=4).shape
+        torch.Size([3, 6])
     """
 
     table: Tensor
@@ -50,6 +60,10 @@ class LearnedPositions(nn.Module):
     Args:
         max_seq_len: longest sequence.
         d_model: D.
+
+    Example:
+        >>> LearnedPositions(7, 6)(length=5).shape
+        torch.Size([5, 6])
     """
 
     def __init__(self, max_seq_len: int, d_model: int) -> None:
@@ -79,6 +93,12 @@ class Rotary(nn.Module):
 
     Raises:
         ValueError: ``head_dim`` is odd.
+
+    Example:
+        >>> rotary = Rotary(2, max_seq_len=7)
+        >>> rotary(torch.tensor([[1.0, 0.0], [1.0, 0.0]]))
+        tensor([[1.0000, 0.0000],
+                [0.5403, 0.8415]])
     """
 
     cos: Tensor
@@ -108,6 +128,10 @@ def sinusoidal_table_2d(height: int, width: int, d_model: int) -> Tensor:
 
     Raises:
         ValueError: ``d_model`` is not divisible by 4.
+
+    Example:
+        >>> sinusoidal_table_2d(2, 3, 8).shape
+        torch.Size([6, 8])
     """
     if d_model % 4:
         raise ValueError(f"two axes of sine and cosine need d_model={d_model} to be divisible by 4")

@@ -16,7 +16,12 @@ class Stack(nn.Module):
         num_layers: number of blocks.
         d_model: D.
         num_heads: H.
-        block: the remaining arguments of :class:`~pioneers.layers.block.TransformerBlock`.
+        block: the remaining arguments of :class:`TransformerBlock`.
+
+    Example:
+        >>> import torch
+        >>> Stack(2, 12, 3, norm_placement="post")(torch.zeros(2, 5, 12)).shape
+        torch.Size([2, 5, 12])
     """
 
     def __init__(self, num_layers: int, d_model: int, num_heads: int, **block: Any) -> None:
@@ -31,13 +36,25 @@ class Stack(nn.Module):
         memory: Tensor | None = None,
         *,
         caches: Sequence[KVCache] | None = None,
+        first: int | None = None,
         **how: Any,
     ) -> Tensor:
-        """(B, T, D) → (B, T, D).
+        """``x (B, T, D)``, and ``memory (B, S, D)`` for blocks with cross-attention → ``(B, T, D)``.
 
-        ``caches`` holds one :class:`KVCache` per block; the other arguments are those of the block's forward
-        and go to each block alike.
+        Args:
+            caches: one :class:`KVCache` per block.
+            first: number of positions, from the first, whose output is wanted: ``(B, first, D)``. The last
+                block computes only these, which saves most of its work; all look at all until then.
+            how: the other arguments of :meth:`TransformerBlock.forward`, which go to each block alike.
+
+        Raises:
+            ValueError: ``first`` together with caches or a causal mask, which count positions from the last.
         """
+        if first is not None and (caches is not None or how.get("causal")):
+            raise ValueError("first= cannot be combined with causal= or caches=, which count from the end")
+        last = len(self.blocks) - 1
         for i, block in enumerate(self.blocks):
-            x = block(x, memory, cache=None if caches is None else caches[i], **how)
+            context = x if first is not None and i == last else None
+            cache = None if caches is None else caches[i]
+            x = block(x if context is None else x[:, :first], memory, context=context, cache=cache, **how)
         return self.norm(x)

@@ -1,9 +1,9 @@
 """The pioneers, one per file: each its configuration, its presets, itself."""
 
 from pioneers.models.baselines import LSTMLanguageModel, SmallResNet
-from pioneers.models.bert import BERT, BERTConfig, MaskedLMHead
+from pioneers.models.bert import BERT, BERTConfig, BERTForPretraining, MaskedLMHead, PretrainingLogits
 from pioneers.models.gpt import GPT, GPTConfig
-from pioneers.models.heads import ClassificationHead, SpanHead, best_span
+from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
 from pioneers.models.transformer import Transformer, TransformerConfig
 from pioneers.models.vit import ViT, ViTConfig
 
@@ -11,12 +11,16 @@ __all__ = [
     "BERT",
     "GPT",
     "BERTConfig",
+    "BERTForPretraining",
     "ClassificationHead",
     "GPTConfig",
+    "GPTTaskModel",
     "LSTMLanguageModel",
     "MaskedLMHead",
+    "PretrainingLogits",
     "SmallResNet",
     "SpanHead",
+    "TaskOutput",
     "Transformer",
     "TransformerConfig",
     "ViT",

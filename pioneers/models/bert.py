@@ -2,17 +2,31 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.layers import LearnedPositions, Stack, init_weights, initial_std
+from pioneers.models.heads import ClassificationHead
 
 
 @dataclass(frozen=True, kw_only=True)
 class BERTConfig(Config):
-    """The sizes of a BERT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+    """The sizes of a BERT. ``d_ff`` is ``4 * d_model``, as in every published size.
+
+    Attributes:
+        vocab_size: V.
+        max_seq_len: longest sequence.
+        d_model: D.
+        num_layers: number of blocks.
+        num_heads: H.
+        num_segments: kinds of sentences, each with a vector of its own.
+        dropout: share dropped in training, throughout.
+
+    Raises:
+        ValueError: a size is not positive, or the heads do not divide the width.
+    """
 
     vocab_size: int
     max_seq_len: int
@@ -28,6 +42,9 @@ class BERTConfig(Config):
         },
         "large": {
             "vocab_size": 30522, "max_seq_len": 512, "d_model": 1024, "num_layers": 24, "num_heads": 16,
+        },
+        "mini": {
+            "vocab_size": 1024, "max_seq_len": 128, "d_model": 128, "num_layers": 4, "num_heads": 4,
         },
     }  # fmt: skip
 
@@ -88,7 +105,7 @@ class BERT(nn.Module):
     def forward(
         self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
     ) -> Tensor:
-        """Ids ``(B, T)`` → hidden states ``(B, T, D)``.
+        """``input_ids (B, T)`` → hidden states ``(B, T, D)``.
 
         Args:
             segment_ids: ``(B, T)``, 0 for the first sentence and 1 for the second.
@@ -106,6 +123,12 @@ class MaskedLMHead(nn.Module):
 
     Args:
         bert: the model it stands on.
+
+    Example:
+        >>> import torch
+        >>> sizes = {"vocab_size": 11, "max_seq_len": 7, "d_model": 6, "num_layers": 1, "num_heads": 2}
+        >>> MaskedLMHead(BERT(BERTConfig(**sizes)))(torch.zeros(3, 6)).shape
+        torch.Size([3, 11])
     """
 
     def __init__(self, bert: BERT) -> None:
@@ -120,3 +143,59 @@ class MaskedLMHead(nn.Module):
     def forward(self, hidden: Tensor) -> Tensor:
         """Hidden states ``(…, D)`` → logits ``(…, V)``; pass only the positions that are to be predicted."""
         return self.lm_head(self.norm(nn.functional.gelu(self.transform(hidden))))
+
+
+class PretrainingLogits(NamedTuple):
+    """What BERT predicts while it is pretrained.
+
+    Attributes:
+        masked_lm: logits of the hidden tokens, ``(B, T, V)``, or ``(M, V)`` for M chosen ones.
+        next_sentence: logits ``(B, 2)`` of "follows" (0) and "does not" (1).
+    """
+
+    masked_lm: Tensor
+    next_sentence: Tensor
+
+
+class BERTForPretraining(nn.Module):
+    """BERT with both heads of its pretraining: Devlin et al. 2019, section 3.1. Published weights are these.
+
+    Args:
+        config: sizes, for instance ``BERTConfig.preset("base")``.
+
+    Example:
+        >>> import torch
+        >>> sizes = {"vocab_size": 11, "max_seq_len": 7, "d_model": 6, "num_layers": 1, "num_heads": 2}
+        >>> model, ids = BERTForPretraining(BERTConfig(**sizes)), torch.zeros(2, 5, dtype=torch.long)
+        >>> [tuple(logits.shape) for logits in model(ids)]
+        [(2, 5, 11), (2, 2)]
+        >>> tuple(model(ids, where=torch.tensor([[False, True, False, False, False]] * 2)).masked_lm.shape)
+        (2, 11)
+    """
+
+    def __init__(self, config: BERTConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.bert = BERT(config)
+        self.masked_lm = MaskedLMHead(self.bert)
+        self.next_sentence = ClassificationHead(config.d_model, 2, dropout=0.0)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        *,
+        segment_ids: Tensor | None = None,
+        mask: Tensor | None = None,
+        where: Tensor | None = None,
+    ) -> PretrainingLogits:
+        """``input_ids (B, T)`` → logits of the hidden tokens, and of "follows" (0) and "does not" (1).
+
+        Args:
+            segment_ids: ``(B, T)``, 0 for the first sentence and 1 for the second.
+            mask: which keys are real, from :func:`pioneers.layers.padding_mask`.
+            where: boolean ``(B, T)``, True at the M tokens to predict, whose logits are ``(M, V)`` in reading
+                order; without it those of all tokens, ``(B, T, V)``.
+        """
+        hidden = self.bert(input_ids, segment_ids=segment_ids, mask=mask)
+        wanted = hidden if where is None else hidden[where]
+        return PretrainingLogits(self.masked_lm(wanted), self.next_sentence(self.bert.pool(hidden)))

@@ -3,7 +3,7 @@
 Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,11 +11,29 @@ from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights, initial_std
+from pioneers.models.gpt_step import GPTStep
+
+# From here on (GPT-2 of 124M is just below) memory is dearer than time: no copy of the weights is made.
+STEP_MAX_EMBEDDING = 40_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig(Config):
-    """The sizes of a GPT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+    """The sizes of a GPT. ``d_ff`` is ``4 * d_model``, as in every published size.
+
+    Attributes:
+        vocab_size: V.
+        max_seq_len: longest sequence.
+        d_model: D.
+        num_layers: number of blocks.
+        num_heads: H.
+        dropout: share dropped in training, throughout.
+        norm_first: pre-norm, as GPT-2; False is post-norm, as the first GPT.
+        activation: of the feed-forward networks, see :class:`pioneers.layers.FeedForward`.
+
+    Raises:
+        ValueError: a size is not positive, or the heads do not divide the width.
+    """
 
     vocab_size: int
     max_seq_len: int
@@ -92,7 +110,7 @@ class GPT(nn.Module):
         init_weights(self, std=initial_std(config.d_model))
 
     def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
-        """Ids ``(B, T)`` → the stack's output ``(B, T, D)``.
+        """``input_ids (B, T)`` → the stack's output ``(B, T, D)``.
 
         With ``caches`` (one per block, from :meth:`new_caches`) the ids are the next T of a longer sequence.
         """
@@ -106,3 +124,9 @@ class GPT(nn.Module):
     def new_caches(self) -> list[KVCache]:
         """Empty key/value caches, one per block, for generation."""
         return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]
+
+    def new_step(self) -> Callable[[Tensor, Sequence[KVCache]], Tensor] | None:
+        """A fast form of one step of generation, which copies the weights; None where that does not pay."""
+        if not self.config.norm_first or self.embed.token.weight.numel() > STEP_MAX_EMBEDDING:
+            return None
+        return GPTStep(self.embed, self.stack, self.lm_head)

@@ -1,9 +1,12 @@
 """Heads: what turns hidden states into the answer of a task."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
 from pioneers.layers import init_weights, initial_std
+from pioneers.models.gpt import GPT
 
 
 class ClassificationHead(nn.Module):
@@ -16,6 +19,10 @@ class ClassificationHead(nn.Module):
         d_model: D.
         num_classes: number of labels.
         dropout: share of the vector dropped in training.
+
+    Example:
+        >>> ClassificationHead(6, 3)(torch.zeros(2, 6)).shape
+        torch.Size([2, 3])
     """
 
     def __init__(self, d_model: int, num_classes: int, *, dropout: float = 0.1) -> None:
@@ -34,6 +41,10 @@ class SpanHead(nn.Module):
 
     Args:
         d_model: D.
+
+    Example:
+        >>> SpanHead(6)(torch.zeros(2, 5, 6)).shape
+        torch.Size([2, 5, 2])
     """
 
     def __init__(self, d_model: int) -> None:
@@ -42,7 +53,7 @@ class SpanHead(nn.Module):
         init_weights(self, std=initial_std(d_model))
 
     def forward(self, hidden: Tensor, *, allowed: Tensor | None = None) -> Tensor:
-        """``(B, T, D)`` → logits ``(B, T, 2)`` of start and end.
+        """``hidden (B, T, D)`` → logits ``(B, T, 2)`` of start and end.
 
         Args:
             allowed: boolean ``(B, T)``, True where an answer may start or end; elsewhere the logits are the
@@ -61,6 +72,11 @@ def best_span(logits: Tensor, *, max_length: int) -> Tensor:
 
     Raises:
         ValueError: ``max_length`` is smaller than 1.
+
+    Example:
+        >>> starts, ends = [0.0, 3.0, 0.0], [2.0, 0.0, 1.0]
+        >>> best_span(torch.tensor([starts, ends]).T[None], max_length=2)
+        tensor([[1, 2]])
     """
     if max_length < 1:
         raise ValueError(f"max_length must be at least 1, not {max_length}")
@@ -71,6 +87,59 @@ def best_span(logits: Tensor, *, max_length: int) -> Tensor:
     scores = (starts[:, :, None] + ends[:, None, :]).masked_fill(~possible, -torch.inf)
     best = scores.flatten(1).argmax(dim=1)
     return torch.stack([best // num_tokens, best % num_tokens], dim=1)
+
+
+class TaskOutput(NamedTuple):
+    """The answer to a task.
+
+    Attributes:
+        logits: one for each label, or for each choice.
+        hidden: the states that the auxiliary language-model loss is computed from.
+    """
+
+    logits: Tensor
+    hidden: Tensor
+
+
+class GPTTaskModel(nn.Module):
+    """A GPT with a task: a linear map of its state at the extract token. Radford et al. 2018, section 3.3.
+
+    Args:
+        gpt: the model, with the special tokens in its vocabulary.
+        num_classes: number of labels; None for multiple choice, where the choices are the labels.
+        dropout: share of the state dropped in training.
+
+    Example:
+        >>> from pioneers.models import GPTConfig
+        >>> model = GPTTaskModel(GPT(GPTConfig.preset("mini")), num_classes=3)
+        >>> logits, hidden = model(torch.tensor([[1, 7, 3, 0], [1, 7, 8, 3]]), torch.tensor([2, 3]))
+        >>> logits.shape, model.gpt.lm_head(hidden).shape
+        (torch.Size([2, 3]), torch.Size([2, 4, 1024]))
+    """
+
+    def __init__(self, gpt: GPT, num_classes: int | None, *, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.gpt, self.num_classes = gpt, num_classes
+        self.head = ClassificationHead(gpt.config.d_model, num_classes or 1, dropout=dropout)
+
+    def forward(self, input_ids: Tensor, extract: Tensor) -> TaskOutput:
+        """``input_ids`` and ``extract`` of :class:`pioneers.objectives.TaskInputs` → logits, hidden states.
+
+        ``(B, T)`` and ``(B,)`` give logits ``(B, num_classes)``; so do ``(B, 2, T)`` and ``(B, 2)``, the two
+        orders of a similarity, whose states are added. For multiple choice ``(B, C, T)`` and ``(B, C)`` give
+        one score per choice, ``(B, C)``. The hidden states are ``(rows, T, D)``, a row for each sequence.
+
+        Raises:
+            ValueError: a multiple-choice model got one sequence per example.
+        """
+        hidden = self.gpt.hidden_states(input_ids.flatten(0, -2))
+        row = torch.arange(len(hidden), device=hidden.device)
+        state = hidden[row, extract.flatten()].unflatten(0, extract.shape)
+        if self.num_classes is not None:
+            return TaskOutput(self.head(state.sum(dim=1) if state.ndim == 3 else state), hidden)
+        if state.ndim != 3:
+            raise ValueError(f"multiple choice needs ids (B, C, T), got {tuple(input_ids.shape)}")
+        return TaskOutput(self.head(state).squeeze(-1), hidden)
 
 
 def _lowest(x: Tensor) -> float:

@@ -13,7 +13,21 @@ from pioneers.layers import KVCache, SinusoidalPositions, Stack, padding_mask
 
 @dataclass(frozen=True, kw_only=True)
 class TransformerConfig(Config):
-    """The sizes of a Transformer; source and target share one vocabulary, as in the paper."""
+    """The sizes of a Transformer; source and target share one vocabulary, as in the paper.
+
+    Attributes:
+        vocab_size: V.
+        max_seq_len: longest source, and longest target.
+        d_model: D.
+        d_ff: F.
+        num_layers: number of blocks in the encoder, and in the decoder.
+        num_heads: H.
+        dropout: share dropped in training, throughout.
+        norm_placement: see :class:`pioneers.layers.TransformerBlock`; the paper's is ``"post"``.
+
+    Raises:
+        ValueError: a size is not positive, or the heads do not divide the width.
+    """
 
     vocab_size: int
     max_seq_len: int
@@ -32,6 +46,10 @@ class TransformerConfig(Config):
         "big": {
             "vocab_size": 37000, "max_seq_len": 512, "d_model": 1024, "d_ff": 4096, "num_layers": 6,
             "num_heads": 16, "dropout": 0.3,
+        },
+        "mini": {
+            "vocab_size": 512, "max_seq_len": 64, "d_model": 128, "d_ff": 512, "num_layers": 3,
+            "num_heads": 4,
         },
     }  # fmt: skip
 
@@ -77,7 +95,7 @@ class Transformer(nn.Module):
         nn.init.normal_(self.token.weight, std=config.d_model**-0.5)
 
     def embed(self, input_ids: Tensor, start: int = 0) -> Tensor:
-        """Ids ``(B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout.
+        """``input_ids (B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout.
 
         The first id stands at position ``start``.
         """
@@ -85,7 +103,7 @@ class Transformer(nn.Module):
         return self.dropout(scaled + self.position(input_ids.shape[1], start))
 
     def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """Source ids ``(B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
+        """``source_ids (B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
         return self.encoder(self.embed(source_ids), mask=_real(lengths, source_ids))
 
     def decode(
@@ -96,17 +114,18 @@ class Transformer(nn.Module):
         lengths: Tensor | None = None,
         caches: Sequence[KVCache] | None = None,
     ) -> Tensor:
-        """Target ids ``(B, T)`` and memory ``(B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
+        """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
-        With ``caches`` (one per block, from :meth:`new_caches`) the ids are the next T of a longer sequence,
-        and the keys and values of the memory are computed once, by the first call.
+        ``lengths (B,)`` counts the real tokens of each source. With ``caches`` (one per block, from
+        :meth:`new_caches`) the ids are the next T of a longer sequence, and the keys and values of the memory
+        are computed once, by the first call.
         """
         x = self.embed(target_ids, caches[0].length if caches else 0)
         mask = _real(lengths, memory)
         return self.lm_head(self.decoder(x, memory, causal=True, memory_mask=mask, caches=caches))
 
     def forward(self, source_ids: Tensor, target_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """Source ``(B, S)`` and shifted target ``(B, T)`` → logits ``(B, T, V)``.
+        """``source_ids (B, S)`` and shifted ``target_ids (B, T)`` → logits ``(B, T, V)``.
 
         ``lengths (B,)`` counts the real tokens of each source; without it all are real.
         """

@@ -12,7 +12,22 @@ from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack,
 
 @dataclass(frozen=True, kw_only=True)
 class ViTConfig(Config):
-    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in every published size."""
+    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in every published size.
+
+    Attributes:
+        image_size: height and width in pixels.
+        patch_size: P, which must divide it.
+        num_classes: number of labels.
+        d_model: D.
+        num_layers: number of blocks.
+        num_heads: H.
+        in_channels: C.
+        dropout: share dropped in training, throughout.
+        norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
+
+    Raises:
+        ValueError: a size is not positive, or the heads do not divide the width.
+    """
 
     image_size: int
     patch_size: int
@@ -22,6 +37,7 @@ class ViTConfig(Config):
     num_heads: int
     in_channels: int = 3
     dropout: float = 0.0
+    norm_eps: float = 1e-6
 
     presets: ClassVar = {
         "base16": {
@@ -76,16 +92,24 @@ class ViT(nn.Module):
             config.d_model,
             config.num_heads,
             dropout=config.dropout,
-            norm=partial(nn.LayerNorm, eps=1e-6),
+            norm=partial(nn.LayerNorm, eps=config.norm_eps),
         )
         self.head = nn.Linear(config.d_model, config.num_classes)
         init_weights(self, std=initial_std(config.d_model))
 
-    def hidden_states(self, images: Tensor) -> Tensor:
-        """Images ``(B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first."""
+    def hidden_states(self, images: Tensor, *, first: int | None = None) -> Tensor:
+        """``images (B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first.
+
+        Args:
+            first: number of tokens whose output is wanted, if not all are: see
+                :meth:`pioneers.layers.Stack.forward`.
+        """
         tokens = self.cls_token(self.patch(images))
-        return self.stack(self.dropout(tokens + self.position(tokens.shape[1])))
+        return self.stack(self.dropout(tokens + self.position(tokens.shape[1])), first=first)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``."""
-        return self.head(self.hidden_states(images)[:, 0])
+        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``.
+
+        In the last block only the class token asks; record attention maps with :meth:`hidden_states`.
+        """
+        return self.head(self.hidden_states(images, first=1)[:, 0])

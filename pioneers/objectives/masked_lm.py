@@ -33,6 +33,12 @@ def masked_lm(
 
     Raises:
         ValueError: the shares do not sum to 1, or a probability is out of range.
+
+    Example:
+        >>> special = {"mask_id": 4, "special_ids": [2, 3]}
+        >>> ids = torch.tensor([[2, 7, 9, 3]])
+        >>> masked_lm(ids, **special, vocab_size=11, mask_prob=1.0, shares=(1.0, 0.0, 0.0))
+        (tensor([[2, 4, 4, 3]]), tensor([[-100,    7,    9, -100]]))
     """
     if abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
         raise ValueError(f"the shares of masked, random and kept tokens must sum to 1, got {shares}")
@@ -66,6 +72,10 @@ def masked_lm_loss(logits: Tensor, targets: Tensor) -> Tensor:
 
     Raises:
         ValueError: there are fewer or more rows of logits than targets.
+
+    Example:
+        >>> masked_lm_loss(torch.zeros(2, 8), torch.tensor([[-100, 7, 1]]))
+        tensor(2.0794)
     """
     if logits.ndim == 3:
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)

@@ -9,7 +9,13 @@ Sentence = Sequence[int]
 
 
 class SentencePair(NamedTuple):
-    """Two sentences as token ids, and whether the second really follows the first."""
+    """Two sentences of a pair.
+
+    Attributes:
+        first: token ids.
+        second: token ids.
+        is_next: whether the second really follows the first.
+    """
 
     first: Sentence
     second: Sentence
@@ -21,8 +27,17 @@ def next_sentence(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> 
 
     Devlin et al. 2019, section 3.1, task 2.
 
+    Args:
+        documents: each a list of sentences, each a list of token ids.
+        seed: of the draw.
+
     Raises:
         ValueError: there are fewer than two documents, so no sentence from elsewhere can be drawn.
+
+    Example:
+        >>> pairs = next_sentence([[[1, 2], [3], [4, 5]], [[6], [7, 8]]])
+        >>> [pair.first for pair in pairs]
+        [[1, 2], [3], [6]]
     """
     if sum(1 for document in documents if document) < 2:
         raise ValueError("next_sentence needs at least two documents to draw a sentence from elsewhere")

@@ -11,6 +11,12 @@ def seq2seq_loss(logits: Tensor, targets: Tensor, *, label_smoothing: float = 0.
 
     The target has probability ``1 - label_smoothing + label_smoothing / V`` and every other token
     ``label_smoothing / V``. Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
+
+    Example:
+        >>> import torch
+        >>> logits = torch.tensor([[[9.0, 0.0, 0.0, 0.0]]])
+        >>> seq2seq_loss(logits, torch.tensor([[0]]))  # being too sure costs
+        tensor(0.6754)
     """
     return F.cross_entropy(
         logits.flatten(0, 1), targets.flatten(), ignore_index=-100, label_smoothing=label_smoothing
@@ -33,6 +39,11 @@ def classification_loss(
         lm_logits: ``(B, T, V)``; without them there is no auxiliary loss.
         lm_targets: ``(B, T)``.
         lm_weight: λ.
+
+    Example:
+        >>> import torch
+        >>> classification_loss(torch.zeros(2, 4), torch.tensor([0, 3]))
+        tensor(1.3863)
     """
     loss = F.cross_entropy(logits, labels, ignore_index=-100)
     if lm_logits is None or lm_targets is None:
@@ -46,6 +57,11 @@ def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     Args:
         logits: ``(B, T, 2)``, the scores of each token as start and as end of the answer.
         starts, ends: ``(B,)``, positions of the first and the last token of the answer.
+
+    Example:
+        >>> import torch
+        >>> span_loss(torch.zeros(1, 4, 2), torch.tensor([1]), torch.tensor([3]))
+        tensor(1.3863)
     """
     start_logits, end_logits = logits.unbind(dim=-1)
     return (F.cross_entropy(start_logits, starts) + F.cross_entropy(end_logits, ends)) / 2
@@ -55,5 +71,10 @@ def tagging_loss(logits: Tensor, tags: Tensor) -> Tensor:
     """Cross-entropy of one tag per token, ``tags (B, T)`` under ``logits (B, T, num_tags)``.
 
     Word pieces that continue a word, and padding, have the tag -100.
+
+    Example:
+        >>> import torch
+        >>> tagging_loss(torch.zeros(1, 3, 4), torch.tensor([[0, -100, 2]]))
+        tensor(1.3863)
     """
     return F.cross_entropy(logits.flatten(0, 1), tags.flatten(), ignore_index=-100)

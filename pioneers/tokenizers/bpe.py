@@ -35,6 +35,9 @@ class ByteLevelBPE:
             follow the merges'. ``encode`` never makes them, so no text can smuggle one in: take the id from
             ``special_ids`` and put it where it belongs.
 
+    Raises:
+        ValueError: a pair joins what is not a token yet.
+
     Example:
         >>> tokenizer = ByteLevelBPE.train("low lower lowest low low", vocab_size=258)
         >>> [tokenizer.decode([i]) for i in tokenizer.encode("low flow")]
@@ -55,12 +58,12 @@ class ByteLevelBPE:
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens: 256 bytes, one per merge, and the special tokens."""
+        """How many tokens there are, 256 bytes, one per merge, and the special tokens."""
         return len(self.vocab)
 
     @classmethod
     def train(cls, text: str, vocab_size: int) -> Self:
-        """Learn ``vocab_size - 256`` merges: again and again, join the most frequent pair of neighbours.
+        """Learn ``vocab_size - 256`` merges of ``text``: again and again, join the most frequent neighbours.
 
         Of pairs equally frequent the one with the smaller ids is joined. Training stops early when no pair
         is left.
@@ -91,6 +94,25 @@ class ByteLevelBPE:
         """
         return cls(*_read_gpt2(Path(merges_path), Path(vocab_path)))
 
+    def save_gpt2(self, merges_path: str | Path, vocab_path: str | Path) -> None:
+        """Write the tokenizer as GPT-2's two files, which :meth:`from_gpt2` and other libraries read.
+
+        Args:
+            merges_path: the merges.
+            vocab_path: the ids.
+
+        Raises:
+            ValueError: two tokens are spelled alike, which these files cannot say.
+        """
+        ordinary, special = self.vocab[: 256 + len(self.merges)], self.vocab[256 + len(self.merges) :]
+        written = ["".join(SYMBOLS[BYTES.index(byte)] for byte in token) for token in ordinary]
+        ids = {token: i for i, token in enumerate([*written, *(name.decode() for name in special)])}
+        if len(ids) < len(self.vocab):
+            raise ValueError("two tokens are spelled alike, which GPT-2's files cannot say: use save")
+        lines = ["#version: 0.2", *(f"{written[a]} {written[b]}" for a, b in self.merges)]
+        Path(merges_path).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        Path(vocab_path).write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
+
     def encode(self, text: str) -> list[int]:
         """Token ids of a text; ``decode`` gives the text back."""
         return [token for chunk in CHUNK.findall(text) for token in self._encode_chunk(chunk)]
@@ -114,7 +136,11 @@ class ByteLevelBPE:
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of token ids, exactly."""
+        """The bytes of token ids, exactly.
+
+        Raises:
+            ValueError: an id is not in the vocabulary.
+        """
         ids = list(ids)
         for i in ids:
             if not 0 <= i < self.vocab_size:

@@ -16,26 +16,39 @@ MAX_WORD = 100  # longer words are not looked up piece by piece: they are [UNK]
 
 
 class Pieces(NamedTuple):
-    """Token ids of a text, and for each the half-open range of characters of the text it stands for."""
+    """A text in pieces.
+
+    Attributes:
+        ids: token ids.
+        offsets: for each token the half-open range of characters of the text it stands for.
+    """
 
     ids: list[int]
     offsets: list[tuple[int, int]]
 
 
 class BERTInput(NamedTuple):
-    """What BERT reads: token ids, and for each the segment it belongs to, 0 or 1."""
+    """What BERT reads.
+
+    Attributes:
+        input_ids: token ids.
+        segment_ids: the segment each token belongs to, 0 or 1.
+    """
 
     input_ids: list[int]
     segment_ids: list[int]
 
 
 def likelihood(ab: int, a: int, b: int) -> float:
-    """WordPiece's score of a pair: how much oftener a and b stand together than their own counts explain."""
+    """WordPiece's score of a pair, ``ab / (a * b)`` for its count and those of its two pieces.
+
+    It says how much oftener the two stand together than their own counts explain.
+    """
     return ab / (a * b)
 
 
 def frequency(ab: int, a: int, b: int) -> float:
-    """Byte-pair encoding's score of a pair: how often it occurs."""
+    """Byte-pair encoding's score of a pair, its count ``ab``, whatever the counts ``a`` and ``b``."""
     return ab
 
 
@@ -78,7 +91,7 @@ class WordPiece:
 
     @classmethod
     def from_vocab(cls, path: str | Path, *, lowercase: bool = True) -> Self:
-        """Read a ``vocab.txt``: one piece a line, in the order of the ids.
+        """Read a ``vocab.txt`` at ``path``: a piece a line, in the order of ids; ``lowercase`` as above.
 
         Raises:
             FileNotFoundError: there is no such file.
@@ -113,7 +126,8 @@ class WordPiece:
         Args:
             text: any text; it is normalised and split as ``encode`` does.
             vocab_size: number of pieces to stop at; training stops earlier when no pair is left.
-            score: :func:`likelihood`, :func:`frequency`, or your own.
+            score: :func:`~pioneers.tokenizers.wordpiece.likelihood`,
+                :func:`~pioneers.tokenizers.wordpiece.frequency`, or your own.
 
         Raises:
             ValueError: there is no word in the text, or its characters alone exceed the vocabulary.

@@ -1,6 +1,12 @@
 """Training: the loop, its recipe, checkpoints and metrics; on one process or, by ``torchrun``, several."""
 
-from pioneers.training.checkpoint import load_checkpoint, load_weights, save_checkpoint, save_weights
+from pioneers.training.checkpoint import (
+    load_checkpoint,
+    load_weights,
+    save_checkpoint,
+    save_weights,
+    saved_step,
+)
 from pioneers.training.config import TrainConfig
 from pioneers.training.loop import best_path, fit
 from pioneers.training.metrics import read_metrics
@@ -14,4 +20,5 @@ __all__ = [
     "read_metrics",
     "save_checkpoint",
     "save_weights",
+    "saved_step",
 ]

@@ -4,8 +4,10 @@ Every process of a run calls these functions; process 0 writes. A checkpoint doe
 processes or on how the weights were spread over them.
 """
 
+import contextlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,16 @@ from pioneers.training.processes import agree, gather, rank, spread_like, whole
 def save_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
 ) -> None:
-    """Write model, optimiser and random state, and ``progress`` (anything JSON can hold), to one file.
+    """Write everything a run needs to go on to one file.
 
     The file is written beside its place and then moved there: a crash or a full disk leaves the previous
     checkpoint as it was.
+
+    Args:
+        path: the file.
+        model: its weights are written,
+        optimizer: and its state, and the state of the random generators,
+        progress: and this, anything that JSON can hold.
 
     Raises:
         OSError: the file cannot be written (no space, no permission); the message names the file.
@@ -38,16 +46,25 @@ def save_checkpoint(
 
 
 def save_weights(path: str | Path, model: nn.Module) -> None:
-    """Write the weights alone, under the names they have in the model; a shared tensor is written once.
+    """Write the weights of ``model`` alone to ``path``, under their names; a shared tensor is written once.
 
     Raises:
         OSError: the file cannot be written; the message names it.
+
+    Example:
+        >>> import tempfile
+        >>> saved, loaded = nn.Linear(3, 2), nn.Linear(3, 2)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_weights(f"{folder}/linear.safetensors", saved)
+        ...     load_weights(f"{folder}/linear.safetensors", loaded)
+        >>> torch.equal(saved.weight, loaded.weight)
+        True
     """
     _write(Path(path), _unshared(model), {"format": "pt"})
 
 
 def load_weights(path: str | Path, model: nn.Module) -> None:
-    """Put what :func:`save_weights` wrote into a model.
+    """Put what :func:`save_weights` wrote to ``path`` into ``model``.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -62,6 +79,11 @@ def load_checkpoint(
 ) -> dict[str, Any]:
     """Put a checkpoint back into a model and, for going on with training, its optimiser and random state.
 
+    Args:
+        path: the file.
+        model: gets the weights.
+        optimizer: gets its state; when left out, the random generators are not touched either.
+
     Returns:
         the ``progress`` given to :func:`save_checkpoint`.
 
@@ -70,14 +92,31 @@ def load_checkpoint(
         ValueError: the file is truncated or damaged, or was written for another model.
     """
     tensors, metadata = _read(Path(path))
-    if "progress" not in metadata:
-        raise ValueError(f"{path} holds weights alone: load them with load_weights, or give the checkpoint")
+    progress = _progress(path, metadata)
     weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
     _load(path, model, weights)
     if optimizer is not None:
         _load_optimizer(optimizer, tensors)
         saved = {device: tensors.get(_rng_name(device, rank())) for device in rng_state()}
         set_rng_state({device: state for device, state in saved.items() if state is not None})
+    return progress
+
+
+def saved_step(path: str | Path) -> int | None:
+    """How many steps the checkpoint at ``path`` has behind it, or None where there is no checkpoint yet.
+
+    Raises:
+        ValueError: the file is truncated or damaged, or is no checkpoint of a training run.
+    """
+    if not Path(path).exists():
+        return None
+    with _opened(Path(path)) as file:
+        return int(_progress(path, file.metadata() or {})["step"])
+
+
+def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
+    if "progress" not in metadata:
+        raise ValueError(f"{path} holds weights alone: load them with load_weights, or give the checkpoint")
     progress: dict[str, Any] = json.loads(metadata["progress"])
     return progress
 
@@ -122,20 +161,25 @@ def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> 
     agree(None)  # nobody goes on before the file is there
 
 
-def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise FileNotFoundError(
             f"no checkpoint at {path}; check the path, or start training without resuming"
         )
     try:
         with safe_open(path, framework="pt") as file:
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            return tensors, file.metadata() or {}
+            yield file
     except SafetensorError as error:
         raise ValueError(
             f"{path} is not a whole checkpoint: truncated or damaged ({error}). "
             f"Restore it from a copy, or delete it and start training again"
         ) from error
+
+
+def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    with _opened(path) as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
 
 
 def _check_fits(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) -> None:

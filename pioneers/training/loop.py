@@ -55,6 +55,14 @@ def fit(
         FloatingPointError: the loss is not a number any more; the last good checkpoint is kept.
         ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
             has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
+
+    Example:
+        >>> def loss_fn(model, x):
+        ...     return (model(x) - 3 * x).square().mean()
+        >>> recipe = TrainConfig(max_steps=100, lr=0.1, weight_decay=0.0, precision="fp32")
+        >>> history = fit(nn.Linear(1, 1), loss_fn, lambda step: torch.ones(4, 1), recipe)
+        >>> history[-1]["loss"] < 0.1 * history[0]["loss"]
+        True
     """
     # long: a training loop is understood when it is seen in one piece
     device = best_device() if config.shard and launched() else next(model.parameters()).device
@@ -93,7 +101,7 @@ def fit(
 
 
 def best_path(checkpoint: str | Path) -> Path:
-    """Where the best weights of a run lie, for :func:`load_weights`.
+    """Where the best weights of the run with this ``checkpoint`` lie, for :func:`load_weights`.
 
     Example:
         >>> best_path("runs/gpt.safetensors").as_posix()

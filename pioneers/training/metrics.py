@@ -14,7 +14,7 @@ Row = dict[str, float]
 
 
 def read_metrics(path: str | Path) -> list[Row]:
-    """The rows of a metrics file, also while it is being written: a last line that is not whole is left out.
+    """The rows of the metrics file at ``path``; a last line that is still being written is left out.
 
     Raises:
         FileNotFoundError: there is no such file.

@@ -1,6 +1,6 @@
 """The tables: GPT-2, BERT and ViT as Hugging Face stores them, and the ViT of torchvision and of timm."""
 
-from pioneers.weights.rename import Rename, row, rows
+from pioneers.weights.rename import Rename, inside, row, rows
 
 _B = "stack.blocks.{}."
 _QKV = (f"{_B}attn.q_proj", f"{_B}attn.k_proj", f"{_B}attn.v_proj")
@@ -41,6 +41,11 @@ MASKED_LM_HEAD: list[Rename] = [
     row("cls.predictions.bias", "lm_head.bias"),
 ]
 MASKED_LM_HEAD_DROP = ("cls.predictions.decoder.weight", "cls.predictions.decoder.bias")
+BERT_PRETRAINING: list[Rename] = [
+    *inside("bert", BERT),
+    *inside("masked_lm", MASKED_LM_HEAD),
+    *rows("cls.seq_relationship", "next_sentence.proj"),
+]
 
 VIT_TORCHVISION: list[Rename] = [
     *rows("conv_proj", "patch.proj"),
@@ -89,3 +94,4 @@ VIT_HF: list[Rename] = [
     *rows("vit.layernorm", "stack.norm"),
     *rows("classifier", "head"),
 ]
+VIT_HF_DROP = ("vit.pooler.dense.weight", "vit.pooler.dense.bias")

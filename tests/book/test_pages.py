@@ -133,3 +133,12 @@ def test_a_solution_opens_by_keyboard(visits):
     box.locator("summary").first.focus()
     box.page.keyboard.press("Enter")
     assert box.get_attribute("open") is not None
+
+
+def test_the_search_finds_a_function(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}search.html?q=attention_weights")
+    first = page.locator("#search-results li a").first
+    first.wait_for()
+    assert first.get_attribute("href").endswith("layers.html#pioneers.layers.attention_weights")
+    page.close()

@@ -80,7 +80,7 @@ def test_rows_end_with_their_stop_token_and_generation_with_the_last_row(model):
     stops = [free[0, 8].item(), free[1, 11].item(), free[2, 6].item()]
     ends = [min(p for p in range(5, 22) if row[p] in stops) + 1 for row in free.tolist()]
     steps = []
-    model.lm_head.register_forward_hook(lambda *_: steps.append(1))
+    model.embed.register_forward_hook(lambda *_: steps.append(1))
     ended = generate(model, prompts, 17, seed=5, stop_ids=stops, pad_id=29)
     assert len(steps) == max(ends) - 5
     for row, whole, end in zip(ended.tolist(), free.tolist(), ends, strict=True):

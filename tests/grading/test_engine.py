@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from pioneers.grading import CheckFailed, Probe, check, examine
-from pioneers.grading.calling import arrange, call
+from pioneers.grading.calling import arrange, call, parameters_of
 from pioneers.grading.draw import normals
-from pioneers.grading.exercise import Exercise, Mistake, Property
+from pioneers.grading.exercise import Exercise, Mistake, Outcome, Property
 from pioneers.grading.judging import judge
 from pioneers.grading.tolerance import TOLERANCE, close
 
@@ -224,3 +224,48 @@ def test_the_answer_is_found_by_name_where_check_is_called() -> None:
     space["causal_mask"] = 3
     with pytest.raises(CheckFailed, match="no function called `causal_mask` yet"):
         exec('check("1.4")', space)
+
+
+@pytest.mark.parametrize("outcome", [Outcome(error="ValueError: no idea"), Outcome(kind="list")])
+def test_an_outcome_without_a_tensor_says_what_came_instead(outcome) -> None:
+    with pytest.raises(ValueError, match=f"no tensor came back: {outcome.error or outcome.kind}"):
+        _ = outcome.tensor
+
+
+def test_an_exercise_whose_inputs_are_no_tensors_is_judged_by_its_results_own_type() -> None:
+    halves = exercise(
+        parameters=("n",),
+        reference=lambda n: torch.arange(n) / 2,
+        probes=lambda: [Probe("plain", {"n": 5})],
+        mistakes=(),
+    )
+    assert examine(halves, lambda n: torch.arange(n) * 0.5) is None
+    assert examine(halves, lambda n: torch.arange(n) * 0.5001).stage == "value"
+
+
+def test_a_builtin_without_a_signature_is_judged_by_its_results() -> None:
+    with pytest.raises(ValueError, match="no signature found"):
+        parameters_of(int)
+    assert examine(exercise(), int).stage == "runs"
+
+
+def test_a_broken_reference_is_the_authors_fault_and_stops_the_check() -> None:
+    broken = exercise(reference=lambda x: x @ x)
+    with pytest.raises(RuntimeError, match=r"reference of 0\.1 fails on probe 'plain': RuntimeError: mat1"):
+        examine(broken, lambda x: 2 * x)
+
+
+def test_what_is_not_written_yet_is_no_mistake() -> None:
+    def not_written(x):
+        raise NotImplementedError
+
+    failure = examine(exercise(), not_written)
+    assert (failure.stage, failure.diagnosis) == ("written", None)
+
+
+@pytest.mark.parametrize("reference", [lambda x, y: 2 * x, lambda x, y: 2 * x + 0 * y])
+@pytest.mark.parametrize("answer", [lambda x, y: 2 * x, lambda x, y: 2 * x + 0 * y])
+def test_an_input_without_influence_needs_no_gradient(reference, answer) -> None:
+    pair = {"x": normals(1)(3, 5), "y": normals(2)(3, 5)}
+    unused = exercise(parameters=("x", "y"), reference=reference, probes=lambda: [Probe("plain", pair)])
+    assert examine(unused, answer) is None

@@ -170,24 +170,24 @@ def test_multi_head_attention_has_pytorchs_gradients():
 
 def test_grouped_queries_share_keys_and_values():
     torch.manual_seed(0)
-    grouped = MultiHeadAttention(12, 6, num_kv_heads=2)
-    full = MultiHeadAttention(12, 6)
+    grouped = MultiHeadAttention(42, 6, num_kv_heads=2)
+    full = MultiHeadAttention(42, 6)
     with torch.no_grad():
         for name in ("q_proj", "o_proj"):
             getattr(full, name).load_state_dict(getattr(grouped, name).state_dict())
         for name in ("k_proj", "v_proj"):
             small, large = getattr(grouped, name), getattr(full, name)
-            large.weight.copy_(small.weight.unflatten(0, (2, 2)).repeat_interleave(3, 0).flatten(0, 1))
-            large.bias.copy_(small.bias.unflatten(0, (2, 2)).repeat_interleave(3, 0).flatten(0, 1))
-    x = torch.randn(B, T, 12)
+            large.weight.copy_(small.weight.unflatten(0, (2, 7)).repeat_interleave(3, 0).flatten(0, 1))
+            large.bias.copy_(small.bias.unflatten(0, (2, 7)).repeat_interleave(3, 0).flatten(0, 1))
+    x = torch.randn(11, T, 42)
     torch.testing.assert_close(grouped(x), full(x), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("prefill", [1, 3, 5])
 def test_cached_equals_uncached(prefill):
     torch.manual_seed(0)
-    attn = MultiHeadAttention(12, 6, num_kv_heads=3)
-    x = torch.randn(B, T, 12)
+    attn = MultiHeadAttention(66, 6, num_kv_heads=3)
+    x = torch.randn(7, T, 66)
     cache = KVCache(max_seq_len=T)
     pieces = [x[:, :prefill], *x[:, prefill:].split(1, dim=1)]
     stepwise = torch.cat([attn(piece, causal=True, cache=cache) for piece in pieces], dim=1)

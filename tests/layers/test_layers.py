@@ -22,6 +22,7 @@ from pioneers.layers import (
     deepnorm_scales,
     init_weights,
     layer_norm,
+    padding_mask,
     patchify,
     rms_norm,
     sinusoidal_table,
@@ -114,22 +115,22 @@ def test_gelu_is_x_times_the_normal_distribution_function():
 
 
 def test_patchify_cuts_row_by_row_and_unpatchify_puts_together():
-    images = torch.arange(2 * 3 * 4 * 6.0).view(2, 3, 4, 6)
+    images = torch.arange(7 * 3 * 10 * 22.0).view(7, 3, 10, 22)
     patches = patchify(images, 2)
-    assert patches.shape == (2, 6, 12)
-    assert torch.equal(patches[1, 4], images[1, :, 2:4, 2:4].flatten())  # second row, second column
-    assert torch.equal(unpatchify(patches, 2, height=4), images)
-    with pytest.raises(ValueError, match="patch_size=4 must divide the image, which is 4 x 6 pixels"):
-        patchify(images, 4)
+    assert patches.shape == (7, 5 * 11, 3 * 2 * 2)
+    assert torch.equal(patches[1, 11 + 1], images[1, :, 2:4, 2:4].flatten())  # second row, second column
+    assert torch.equal(unpatchify(patches, 2, height=10), images)
+    with pytest.raises(ValueError, match="patch_size=5 must divide the image, which is 10 x 22 pixels"):
+        patchify(images, 5)
 
 
 def test_patch_embedding_is_one_linear_map_of_the_patches():
     torch.manual_seed(0)
-    embed = PatchEmbedding(6, 3, in_channels=2, d_model=D)
-    images = torch.randn(B, 2, 6, 6)
+    embed = PatchEmbedding(6, 3, in_channels=5, d_model=D)
+    images = torch.randn(B, 5, 6, 6)
     linear = patchify(images, 3) @ embed.proj.weight.flatten(1).T + embed.proj.bias
     torch.testing.assert_close(embed(images), linear, atol=1e-5, rtol=0)
-    with pytest.raises(ValueError, match=r"with \(2, 6, 6\), got \(2, 2, 6, 5\)"):
+    with pytest.raises(ValueError, match=r"with \(5, 6, 6\), got \(2, 5, 6, 5\)"):
         embed(images[..., :5])
     with pytest.raises(ValueError, match="patch_size=4 must divide image_size=6"):
         PatchEmbedding(6, 4, in_channels=2, d_model=D)
@@ -137,8 +138,8 @@ def test_patch_embedding_is_one_linear_map_of_the_patches():
 
 def test_text_embedding_adds_tokens_and_positions():
     embed = TextEmbedding(7, D, max_seq_len=T)
-    ids = torch.tensor([[3, 0], [6, 6]])
-    expected = embed.token.weight[ids] + embed.position.table[2:4]
+    ids = torch.tensor([[3, 0, 5], [6, 6, 1]])
+    expected = embed.token.weight[ids] + embed.position.table[2:5]
     assert torch.equal(embed(ids, start=2), expected)
 
 
@@ -146,71 +147,6 @@ def test_text_embedding_adds_tokens_and_positions():
 def test_text_embedding_refuses_other_shapes(ids):
     with pytest.raises(ValueError, match=r"integer tensor \(B, T\).*use ids\[None\]"):
         TextEmbedding(7, D, max_seq_len=T)(ids)
-
-
-def pytorch_block(ours, norm_first):
-    theirs = nn.TransformerEncoderLayer(
-        D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
-    )
-    mine = ours.state_dict()
-    rename = {
-        "self_attn.out_proj": "attn.o_proj",
-        "linear1": "ffn.up",
-        "linear2": "ffn.down",
-        "norm1": "norm_attn",
-        "norm2": "norm_ffn",
-    }
-    state = {f"{t}.{end}": mine[f"{o}.{end}"] for t, o in rename.items() for end in ("weight", "bias")}
-    for end in ("weight", "bias"):
-        state[f"self_attn.in_proj_{end}"] = torch.cat([mine[f"attn.{n}_proj.{end}"] for n in "qkv"])
-    theirs.load_state_dict(state)
-    return theirs
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_block_equals_pytorchs_encoder_layer(norm_first):
-    torch.manual_seed(0)
-    ours = TransformerBlock(D, H, d_ff=F_, norm_placement="pre" if norm_first else "post")
-    for p in ours.parameters():
-        nn.init.normal_(p, std=0.3)
-    theirs = pytorch_block(ours, norm_first)
-    x = torch.randn(B, T, D)
-    mask = torch.ones(T, T, dtype=torch.bool).tril()
-    torch.testing.assert_close(ours(x, causal=True), theirs(x, src_mask=~mask), atol=1e-5, rtol=0)
-    torch.testing.assert_close(ours(x), theirs(x), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize("norm_first", [True, False])
-def test_block_with_memory_equals_pytorchs_decoder_layer(norm_first):
-    torch.manual_seed(0)
-    ours = TransformerBlock(D, H, d_ff=F_, norm_placement="pre" if norm_first else "post", cross=True)
-    for p in ours.parameters():
-        nn.init.normal_(p, std=0.3)
-    theirs = nn.TransformerDecoderLayer(
-        D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=norm_first
-    )
-    mine = ours.state_dict()
-    rename = {
-        "linear1": "ffn.up",
-        "linear2": "ffn.down",
-        "norm1": "norm_attn",
-        "norm2": "norm_cross",
-        "norm3": "norm_ffn",
-        "self_attn.out_proj": "attn.o_proj",
-        "multihead_attn.out_proj": "cross_attn.o_proj",
-    }
-    state = {f"{t}.{end}": mine[f"{o}.{end}"] for t, o in rename.items() for end in ("weight", "bias")}
-    for end in ("weight", "bias"):
-        for t, o in (("self_attn", "attn"), ("multihead_attn", "cross_attn")):
-            state[f"{t}.in_proj_{end}"] = torch.cat([mine[f"{o}.{n}_proj.{end}"] for n in "qkv"])
-    theirs.load_state_dict(state)
-    x, memory = torch.randn(B, T, D), torch.randn(B, 7, D)
-    keep = torch.ones(B, 7, dtype=torch.bool)
-    keep[1, 3:] = False
-    got = ours(x, memory, causal=True, memory_mask=keep[:, None, None])
-    later = torch.ones(T, T, dtype=torch.bool).triu(1)
-    expected = theirs(x, memory, tgt_mask=later, memory_key_padding_mask=~keep)
-    torch.testing.assert_close(got, expected, atol=1e-5, rtol=0)
 
 
 def test_sandwich_norm_bounds_what_each_layer_adds():
@@ -262,3 +198,19 @@ def test_init_draws_residual_projections_smaller():
     assert attn.o_proj.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
     assert stack.blocks[0].ffn.down.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
     assert (attn.q_proj.bias == 0).all()
+
+
+@pytest.mark.parametrize("placement", ["pre", "post", "sandwich"])
+def test_asking_for_the_first_positions_gives_those_of_all(placement):
+    torch.manual_seed(0)
+    stack = Stack(3, 12, 3, norm_placement=placement)
+    x = torch.randn(5, 7, 12)
+    mask = padding_mask(torch.tensor([7, 2, 3, 5, 6]))
+    some = stack(x, mask=mask, first=2)
+    assert some.shape == (5, 2, 12)
+    torch.testing.assert_close(some, stack(x, mask=mask)[:, :2])
+
+
+def test_first_positions_are_refused_where_positions_count_from_the_end():
+    with pytest.raises(ValueError, match="first= cannot be combined with causal="):
+        Stack(1, 12, 3)(torch.zeros(2, 5, 12), causal=True, first=1)

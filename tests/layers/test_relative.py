@@ -55,6 +55,16 @@ def test_rotary_attention_cached_equals_uncached():
         attn(torch.zeros(1, 8, 30), rotary=rotary)
 
 
+def test_the_weights_with_rotary_positions_are_those_of_the_forward():
+    torch.manual_seed(0)
+    attn, rotary = MultiHeadAttention(30, H), Rotary(K, max_seq_len=T)
+    x = torch.randn(B, T, 30)
+    values = attn.v_proj(x).unflatten(-1, (H, K)).transpose(1, 2)
+    mixed = attn.weights(x, causal=True, rotary=rotary) @ values
+    expected = attn(x, causal=True, rotary=rotary)
+    torch.testing.assert_close(attn.o_proj(mixed.transpose(1, 2).flatten(2)), expected, atol=1e-5, rtol=0)
+
+
 def test_alibi_slopes_are_the_papers():
     assert alibi_slopes(8).tolist() == pytest.approx([2**-h for h in range(1, 9)])
     assert alibi_slopes(16)[0].item() == pytest.approx(2**-0.5)

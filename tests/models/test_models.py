@@ -1,6 +1,4 @@
-"""Every model: forward, backward, JSON, parameters against closed forms and other libraries."""
-
-import dataclasses
+"""What sets each model apart, parameters against closed forms and papers, and errors."""
 
 import pytest
 import torch
@@ -11,6 +9,7 @@ from pioneers.models import (
     BERT,
     GPT,
     BERTConfig,
+    BERTForPretraining,
     GPTConfig,
     MaskedLMHead,
     Transformer,
@@ -47,16 +46,17 @@ class MaskedLM(nn.Module):
 def build(config):
     """The model of a configuration, and inputs for it."""
     torch.manual_seed(0)
-    ids = torch.randint(17, (2, 5))
+    # No two rows begin with the same token, or no causal model could learn them by heart.
+    ids = torch.stack([torch.randperm(17)[:7] for _ in range(5)], dim=1)
     match config:
         case GPTConfig():
             return GPT(config), (ids,)
         case BERTConfig():
-            return MaskedLM(config), (ids, torch.tensor([[0, 0, 1, 1, 1], [0, 1, 1, 1, 1]]))
+            return MaskedLM(config), (ids, (torch.arange(5) >= torch.arange(7)[:, None]).long())
         case TransformerConfig():
-            return Transformer(config), (torch.randint(17, (2, 7)), ids)
+            return Transformer(config), (torch.randint(17, (7, 11)), ids)
         case ViTConfig():
-            return ViT(config), (torch.randn(2, config.in_channels, config.image_size, config.image_size),)
+            return ViT(config), (torch.randn(5, config.in_channels, config.image_size, config.image_size),)
 
 
 EVERY = [
@@ -67,24 +67,6 @@ EVERY = [
     SEQ2SEQ_TINY.replace(norm_placement="sandwich"),
     VIT_TINY,
 ]
-
-
-@pytest.mark.parametrize("config", EVERY)
-def test_gradient_reaches_every_parameter(config):
-    model, inputs = build(config)
-    logits = model(*inputs)
-    assert logits.isfinite().all()
-    (logits * torch.randn_like(logits)).sum().backward()
-    silent = [n for n, p in model.named_parameters() if p.grad is None or not p.grad.any()]
-    # A bias on the keys adds the same amount to every score of a row, which softmax takes out again.
-    assert all(name.endswith("k_proj.bias") for name in silent), silent
-
-
-@pytest.mark.parametrize("config", EVERY)
-def test_configuration_goes_to_json_and_back(config):
-    assert type(config).from_json(config.to_json()) == config
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        config.d_model = 3
 
 
 def test_gpt_cannot_see_the_future():
@@ -123,7 +105,7 @@ def test_parameter_counts_are_the_published_ones():
     assert round(gpt2 / 1e6) == 124  # the released GPT-2; its paper's 117M is a slip
     vit = (16 * 16 * 3 + 1) * d + d + 197 * d + 12 * block_parameters(d) + 2 * d + 1001 * d + 1000 - d
     assert count(ViT, ViTConfig.preset("base16")) == vit
-    assert round(vit / 1e6) in (86, 87)  # Dosovitskiy et al. 2021 count 86M, without the head
+    assert round((vit - 1000 * d - 1000) / 1e6) == 86  # Dosovitskiy et al. 2021, without the head
 
 
 @pytest.mark.parametrize(
@@ -138,24 +120,53 @@ def test_gpt_grows_as_published(preset, millions):
     assert round(exact / 1e6) == millions  # Brown et al. 2020 say 175B
 
 
-@pytest.mark.parametrize(("preset", "millions"), [("large16", 304), ("huge14", 632)])
-def test_vit_grows_as_published(preset, millions):
+def test_gpt2s_paper_counted_with_the_vocabulary_of_gpt():
+    names = ["gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"]
+    slips = [count(GPT, GPTConfig.preset(name, vocab_size=40478)) for name in names]
+    assert [round(slip / 1e6) for slip in slips] == [117, 345, 762, 1542]  # Radford et al. 2019, table 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "patch_size", "millions"), [("large16", 16, 304), ("large16", 32, 307), ("huge14", 14, 632)]
+)
+def test_vit_grows_as_published(preset, patch_size, millions):
     # Dosovitskiy et al. 2021 print 307M for ViT-L: that is L/32; with patches of 16 it has 304M.
-    assert round(count(ViT, ViTConfig.preset(preset)) / 1e6) == millions
+    assert round(count(ViT, ViTConfig.preset(preset, patch_size=patch_size)) / 1e6) == millions
 
 
 def test_parameter_counts_of_bert_and_the_transformer():
     d = 768
     bert = (30522 + 512 + 2) * d + 2 * d + 12 * block_parameters(d) + d * d + d
     assert count(BERT, BERTConfig.preset("base")) == bert
-    assert round(bert / 1e6) == 109  # Devlin et al. 2019 say 110M
-    assert round(count(BERT, BERTConfig.preset("large")) / 1e6) == 335  # they say 340M
+    assert round(bert / 1e6) == 109
+    assert round(count(BERT, BERTConfig.preset("large")) / 1e6) == 335
+    # Devlin et al. 2019 say 110M and 340M: with both heads, in tens of millions.
+    assert round(count(BERTForPretraining, BERTConfig.preset("base")), -7) == 110e6
+    assert round(count(BERTForPretraining, BERTConfig.preset("large")), -7) == 340e6
     d, d_ff = 512, 2048
     attention, ffn, norm = 4 * (d * d + d), 2 * d * d_ff + d_ff + d, 2 * d
     base = 37000 * d + 6 * (attention + ffn + 2 * norm) + 6 * (2 * attention + ffn + 3 * norm)
     assert count(Transformer, TransformerConfig.preset("base")) == base
-    assert round(base / 1e6) == 63  # Vaswani et al. 2017 say 65M
-    assert round(count(Transformer, TransformerConfig.preset("big")) / 1e6) == 214  # they say 213M
+    assert round(base / 1e6) == 63
+    assert round(count(Transformer, TransformerConfig.preset("big")) / 1e6) == 214
+
+
+@pytest.mark.parametrize(
+    ("changes", "millions"),
+    [
+        ({}, 65), ({"num_layers": 2}, 36), ({"num_layers": 4}, 50), ({"num_layers": 8}, 80),
+        ({"d_model": 256}, 28), ({"d_model": 1024}, 168), ({"d_ff": 1024}, 53), ({"d_ff": 4096}, 90),
+    ],
+)  # fmt: skip
+def test_the_transformers_paper_counted_with_41000_tokens(changes, millions):
+    """Vaswani et al. 2017, table 3: its sizes fit this vocabulary; section 5.1 says "about 37000"."""
+    config = TransformerConfig.preset("base", vocab_size=41_000, **changes)
+    assert round(count(Transformer, config) / 1e6) == millions
+
+
+def test_the_big_transformer_has_the_papers_213_million_with_36000_tokens():
+    config = TransformerConfig.preset("big", vocab_size=36_000)
+    assert round(count(Transformer, config) / 1e6) == 213
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")
@@ -202,7 +213,7 @@ def test_transformer_equals_pytorchs():
 def test_source_padding_changes_nothing():
     model, (source, target) = build(SEQ2SEQ_TINY)
     short = model(source[:1, :4], target[:1])
-    padded = model(source, target, lengths=torch.tensor([4, 7]))
+    padded = model(source, target, lengths=torch.tensor([4, 11, 1, 2, 3, 5, 7]))
     torch.testing.assert_close(padded[:1], short, atol=1e-5, rtol=1e-5)
 
 
@@ -248,7 +259,7 @@ def test_wrong_inputs_say_what_was_expected():
 @pytest.mark.parametrize("config", EVERY)
 def test_one_batch_can_be_learned_by_heart(config):
     model, inputs = build(config)
-    targets = torch.randint(7, (2,) if isinstance(config, ViTConfig) else (2, 5))
+    targets = torch.randint(7, (5,) if isinstance(config, ViTConfig) else (7, 5))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
     for _ in range(150):
         logits = model(*inputs)

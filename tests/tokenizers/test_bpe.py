@@ -129,6 +129,16 @@ def test_gpt2s_files_are_read(tokenizer, published):
     assert read.special_ids == {"<|endoftext|>": 512}
 
 
+def test_gpt2s_files_are_written(tokenizer, tmp_path):
+    named = type(tokenizer)(tokenizer.merges, ["<pad>", "<s>"])
+    named.save_gpt2(tmp_path / "merges.txt", tmp_path / "vocab.json")
+    again = type(tokenizer).from_gpt2(tmp_path / "merges.txt", tmp_path / "vocab.json")
+    assert (again.merges, again.special_ids) == (named.merges, named.special_ids)
+    alike = ByteLevelBPE([(64, 65), (256, 66), (65, 66), (64, 258)])  # ab+c and a+bc
+    with pytest.raises(ValueError, match=r"two tokens are spelled alike, .* cannot say: use save"):
+        alike.save_gpt2(tmp_path / "merges.txt", tmp_path / "vocab.json")
+
+
 def test_bad_gpt2_files_say_what_is_wrong(published, tmp_path):
     merges, vocab = published
     with pytest.raises(FileNotFoundError, match=r"no file .*nothing; GPT-2's tokenizer is published as"):

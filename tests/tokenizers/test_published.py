@@ -39,6 +39,12 @@ def test_bert_gives_the_librarys_ids_offsets_and_text(bert, library_bert, corpor
     assert bert.decode(theirs.ids) == library_bert.decode(theirs.ids, skip_special_tokens=False)
 
 
+def test_bert_knows_playing_as_one_piece(bert):
+    """Figure 2 of Devlin et al. shows ``play ##ing``; the published vocabulary has the whole word."""
+    assert bert.vocab_size == 30_522
+    assert [bert.vocab[i] for i in bert.encode("playing")] == ["playing"]
+
+
 def test_the_form_to_be_read_needs_no_patience(gpt2, bert, corpora):
     for tokenizer in (type(gpt2)(gpt2.merges), type(bert)(bert.vocab)):
         started = time.process_time()

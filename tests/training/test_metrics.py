@@ -21,6 +21,7 @@ from pioneers.training import (
     load_weights,
     read_metrics,
     save_weights,
+    saved_step,
 )
 
 CONFIG = TrainConfig(max_steps=20, lr=1e-2, warmup_steps=3, log_every=2, checkpoint_every=5, precision="fp32")
@@ -162,7 +163,8 @@ def test_the_best_weights_are_kept_and_load_alone(tmp_path):
         assert torch.equal(fresh.embed.token.weight, evaluate.weights[3])
         assert fresh.lm_head.weight is fresh.embed.token.weight
     last = tiny_gpt()
-    assert load_checkpoint(path, last)["step"] == 11
+    assert load_checkpoint(path, last)["step"] == saved_step(path) == 11
+    assert saved_step(tmp_path / "nothing") is None
     assert torch.equal(last.embed.token.weight, trained.embed.token.weight)
     assert not torch.equal(last.embed.token.weight, evaluate.weights[3])
 
@@ -196,5 +198,7 @@ def test_weights_are_not_a_checkpoint_nor_of_another_model(tmp_path):
         fit(tiny_gpt(), lm_loss, batches, CONFIG, checkpoint=path)
     with pytest.raises(ValueError, match=r"another model: .* tensors differ"):
         load_weights(path, GPT(GPTConfig(vocab_size=11, max_seq_len=7, d_model=6, num_layers=1, num_heads=2)))
+    with pytest.raises(ValueError, match="holds weights alone"):
+        saved_step(path)
     with pytest.raises(FileNotFoundError, match="no checkpoint at"):
         load_weights(tmp_path / "nothing", tiny_gpt())

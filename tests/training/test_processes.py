@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from pioneers.training import best_path, read_metrics
-from pioneers.training.processes import agree, gather, rank, total, whole, world_size
+from pioneers.training.processes import agree, gather, join, rank, total, whole, world_size
 
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this build of torch has no gloo", allow_module_level=True)
@@ -104,3 +104,17 @@ def test_alone_the_functions_do_nothing():
     assert (world_size(), rank()) == (1, 0)
     assert total(value) is agree(value) is whole(value) is value
     assert gather(7) == [7]
+
+
+@pytest.mark.parametrize(("name", "card"), [("cuda:3", 3), ("cpu", None)])
+def test_each_process_takes_its_own_card_before_it_joins(name, card, monkeypatch):
+    done = []
+    monkeypatch.setenv("WORLD_SIZE", "5")
+    monkeypatch.setattr(torch.accelerator, "set_device_index", lambda index: done.append(index))
+    monkeypatch.setattr(
+        torch.distributed, "init_process_group", lambda backend, device_id: done.append((backend, device_id))
+    )
+    monkeypatch.setattr("pioneers.training.processes.atexit.register", lambda function: None)
+    join(torch.device(name))
+    backend = torch.distributed.get_default_backend_for_device(torch.device(name))
+    assert done == ([card, (backend, torch.device(name))] if card is not None else [(backend, None)])

@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
+from pioneers import from_pretrained
 from pioneers.compat import import_torchvision
 from pioneers.layers import padding_mask
 from pioneers.models import BERT, GPT, BERTConfig, GPTConfig, MaskedLMHead, ViT, ViTConfig
@@ -140,6 +141,34 @@ def test_bert_has_hugging_faces_outputs_and_gradients_also_with_padding(bert):
     )
 
 
+@pytest.mark.parametrize("lengths", [None, [7, 4]])
+def test_bert_for_pretraining_has_hugging_faces_logits_and_gradients(lengths, make_theirs, tmp_path):
+    theirs = make_theirs("BertForPreTraining")
+    theirs.save_pretrained(tmp_path)
+    ours = from_pretrained(tmp_path)
+    ids, segments = torch.randint(V, (2, 7)), torch.randint(3, (2, 7))
+    mask = None if lengths is None else padding_mask(torch.tensor(lengths), 7)
+    real = torch.ones(2, 7, dtype=torch.bool) if mask is None else mask[:, 0, 0]
+    got = ours(ids, segment_ids=segments, mask=mask, where=real)
+    out = theirs(input_ids=ids, token_type_ids=segments, attention_mask=real.long())
+    assert_same(got.masked_lm, out.prediction_logits[real])
+    assert_same(got.next_sentence, out.seq_relationship_logits)
+    assert_same_gradients(
+        ours,
+        theirs,
+        torch.cat([got.masked_lm.flatten(), got.next_sentence.flatten()]),
+        torch.cat([out.prediction_logits[real].flatten(), out.seq_relationship_logits.flatten()]),
+        [
+            ("bert.embed.token.weight", "bert.embeddings.word_embeddings.weight"),
+            ("bert.stack.blocks.1.ffn.down.weight", "bert.encoder.layer.1.output.dense.weight"),
+            ("bert.pooler.weight", "bert.pooler.dense.weight"),
+            ("masked_lm.transform.weight", "cls.predictions.transform.dense.weight"),
+            ("masked_lm.lm_head.bias", "cls.predictions.bias"),
+            ("next_sentence.proj.weight", "cls.seq_relationship.weight"),
+        ],
+    )
+
+
 def vit_pair(kind, tmp_path):
     if kind == "torchvision":
         module = library("torchvision").models
@@ -198,6 +227,14 @@ def test_gpt2_and_bert_give_the_weights_back(gpt2, bert):
     back = to_theirs(encoder.state_dict(), tables.BERT)
     assert back.keys() == body.keys()
     assert all(torch.equal(back[name], body[name]) for name in back)
+
+
+def test_only_what_is_to_be_dropped_is():
+    checkpoint = {f"transformer.h.{i}.attn.bias": torch.ones(1) for i in (0, 13)}
+    wpe = torch.randn(5, 3)
+    ours = to_ours({**checkpoint, "transformer.wpe.weight": wpe}, tables.GPT2, drop=tables.GPT2_DROP)
+    assert ours.keys() == {"embed.position.table"}
+    assert torch.equal(ours["embed.position.table"], wpe)
 
 
 def test_a_tensor_without_a_name_is_never_dropped_in_silence():

@@ -13,7 +13,7 @@ def numbers() -> list[str]:
 
 
 def find(key: str) -> Exercise:
-    """The exercise with this number.
+    """The exercise with the number ``key``, such as ``"1.3"``.
 
     Raises:
         ValueError: there is none.

@@ -77,7 +77,7 @@ def _merge_probes() -> list[Probe]:
 
 def _undoes_split(run: Run) -> tuple[Tensor, Tensor]:
     x = normals(82)(2, 5, 21)
-    return run(Probe("law", {"x": split(x, 3)})).value, x
+    return run(Probe("law", {"x": split(x, 3)})).tensor, x
 
 
 MERGE_MISTAKES = (

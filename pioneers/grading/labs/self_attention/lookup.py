@@ -30,13 +30,14 @@ def _softmax_probes() -> list[Probe]:
 
 def _sums_to_one(run: Run) -> tuple[Tensor, Tensor]:
     x = 30 * normals(12)(5, 3, 7)
-    total = run(Probe("law", {"x": x, "dim": 1})).value.sum(1)
+    total = run(Probe("law", {"x": x, "dim": 1})).tensor.sum(1)
     return total, torch.ones_like(total)
 
 
 def _ignores_shift(run: Run) -> tuple[Tensor, Tensor]:
     x = normals(13)(3, 5)
-    return tuple(run(Probe("law", {"x": x + shift, "dim": 0})).value for shift in (0, 2))
+    probe = Probe("law", {"x": x, "dim": 0})
+    return run(probe).tensor, run(probe.having("law", x=x + 2)).tensor
 
 
 def _global_max(x: Tensor, dim: int) -> Tensor:
@@ -127,7 +128,7 @@ def _order_of_entries(run: Run) -> tuple[Tensor, Tensor]:
     order = torch.tensor([3, 0, 6, 1, 5, 2, 4])
     shuffled = {"query": query, "keys": keys[order], "values": values[order]}
     plain = {"query": query, "keys": keys, "values": values}
-    return run(Probe("law", plain)).value, run(Probe("law", shuffled)).value
+    return run(Probe("law", plain)).tensor, run(Probe("law", shuffled)).tensor
 
 
 LOOK_UP_MISTAKES = (

@@ -14,7 +14,9 @@ from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
 def _masked_probes() -> list[Probe]:
     normal = normals(51)
 
-    def probe(name: str, mask: Tensor, lead: tuple, T: int, S: int, strided: bool = False, **how) -> Probe:
+    def probe(
+        name: str, mask: Tensor, lead: tuple[int, ...], T: int, S: int, strided: bool = False, **how
+    ) -> Probe:
         q, k, v = normal(*lead, T, 7, **how), normal(*lead, S, 7, **how), normal(*lead, S, 3, **how)
         return Probe(name, {"q": q, "k": k, "v": v, "mask": mask}, strided)
 
@@ -54,7 +56,7 @@ def _future_changed(run: Run) -> tuple[Tensor, Tensor]:
     future = (torch.arange(7) >= 4)[:, None]
     changed = {name: args[name] + 10 * normal(1, 7, args[name].shape[-1]) * future for name in ("k", "v")}
     probe = Probe("law", args)
-    return run(probe).value[:, :4], run(probe.having("law", **changed)).value[:, :4]
+    return run(probe).tensor[:, :4], run(probe.having("law", **changed)).tensor[:, :4]
 
 
 def _padding_changed(run: Run) -> tuple[Tensor, Tensor]:
@@ -64,7 +66,7 @@ def _padding_changed(run: Run) -> tuple[Tensor, Tensor]:
     padding = ~mask.mT
     changed = {name: args[name] + 50 * padding for name in ("k", "v")}
     probe = Probe("law", args)
-    return run(probe).value, run(probe.having("law", **changed)).value
+    return run(probe).tensor, run(probe.having("law", **changed)).tensor
 
 
 def _scores(q: Tensor, k: Tensor) -> Tensor:

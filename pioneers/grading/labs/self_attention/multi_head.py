@@ -3,6 +3,8 @@
 ``x`` is (B, T, D); ``w_q``, ``w_k`` and ``w_v`` are (D, H·K), ``w_o`` is (H·K, D), each used as ``x @ w``.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
@@ -22,7 +24,7 @@ def _multi_head_probes() -> list[Probe]:
     normal = normals(91)
 
     def probe(name: str, B: int, T: int, D: int, H: int, K: int, mask=None, strided=False, **how) -> Probe:
-        args = {"x": normal(B, T, D, **how)}
+        args: dict[str, Any] = {"x": normal(B, T, D, **how)}
         args |= {w: (normal(D, H * K) / D**0.5).to(**how) for w in ("w_q", "w_k", "w_v")}
         args |= {"w_o": (normal(H * K, D) / (H * K) ** 0.5).to(**how), "num_heads": H}
         return Probe(name, args if mask is None else args | {"mask": mask}, strided)
@@ -42,8 +44,8 @@ def _multi_head_probes() -> list[Probe]:
 
 def _batch_rows(run: Run) -> tuple[Tensor, Tensor]:
     probe = _multi_head_probes()[0]
-    alone = [run(probe.having("law", x=row[None])).value for row in probe.args["x"]]
-    return run(probe).value, torch.cat(alone)
+    alone = [run(probe.having("law", x=row[None])).tensor for row in probe.args["x"]]
+    return run(probe).tensor, torch.cat(alone)
 
 
 def _no_output(x, w_q, w_k, w_v, w_o, num_heads, mask=None) -> Tensor:

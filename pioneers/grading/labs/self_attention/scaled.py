@@ -17,7 +17,7 @@ def _attention_probes() -> list[Probe]:
     normal = normals(31)
 
     def probe(
-        name: str, lead: tuple, T: int, S: int, K: int, V: int, factor=1.0, strided=False, **how
+        name: str, lead: tuple[int, ...], T: int, S: int, K: int, V: int, factor=1.0, strided=False, **how
     ) -> Probe:
         q, k, v = normal(*lead, T, K, **how), normal(*lead, S, K, **how), normal(*lead, S, V, **how)
         return Probe(name, {"q": factor * q, "k": k, "v": v}, strided)
@@ -37,16 +37,16 @@ def _attention_probes() -> list[Probe]:
 def _permuted(run: Run) -> tuple[Tensor, Tensor]:
     normal = normals(32)
     x, order = normal(1, 7, 5), torch.tensor([3, 0, 6, 1, 5, 2, 4])
-    plain = run(Probe("law", {"q": x, "k": x, "v": x})).value
+    plain = run(Probe("law", {"q": x, "k": x, "v": x})).tensor
     y = x[:, order]
-    return plain[:, order], run(Probe("law", {"q": y, "k": y, "v": y})).value
+    return plain[:, order], run(Probe("law", {"q": y, "k": y, "v": y})).tensor
 
 
 def _weights_sum_to_one(run: Run) -> tuple[Tensor, Tensor]:
     normal = normals(33)
     rows = run(
         Probe("law", {"q": normal(2, 3, 7), "k": normal(2, 5, 7), "v": torch.eye(5).expand(2, 5, 5)})
-    ).value.sum(-1)
+    ).tensor.sum(-1)
     return rows, torch.ones_like(rows)
 
 

@@ -1,0 +1,206 @@
+"""``pioneers doctor``: what works on this machine, tried for real, and what to do about the rest."""
+
+import importlib
+import itertools
+import os
+import platform
+import shutil
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+import pioneers
+from pioneers import compat
+from pioneers.cli.parser import Parser
+from pioneers.data import language_reference
+from pioneers.data.download import ENV_VARIABLE, cache_folder, is_intact
+from pioneers.data.registry import FILES
+from pioneers.device import autocast, best_device, has_fast_bf16
+from pioneers.models import GPT, GPTConfig
+from pioneers.objectives import causal_lm, causal_lm_loss
+
+DESCRIPTION = """\
+Look at this machine: device, precisions (a small model is trained in each), libraries, data and
+disk. Ends with one line that says that everything works, or what to do; the exit status is then 1."""
+EPILOG = """\
+examples:
+  pioneers doctor
+  PIONEERS_DEVICE=cpu pioneers doctor
+"""
+# Package → the name it is imported by. The package itself needs these.
+NEEDED = {
+    "babel": "babel",
+    "einops": "einops",
+    "filelock": "filelock",
+    "num2words": "num2words",
+    "numpy": "numpy",
+    "pillow": "PIL",
+    "regex": "regex",
+    "safetensors": "safetensors",
+    "scikit-learn": "sklearn",
+    "tokenizers": "tokenizers",
+    "tqdm": "tqdm",
+}
+# Package → what it is for. Without them the rest works.
+OPTIONAL = {
+    "matplotlib": "figures, and the curve of a run",
+    "huggingface-hub": "published weights by name, such as gpt2",
+    "transformers": "comparison with its models",
+    "timm": "comparison with its ViT",
+    "jupyter-book": "building the book",
+    "nbgrader": "making and grading the labs",
+}
+INSTALL = "pip install -c constraints.txt"
+REPAIR = f"{INSTALL} --force-reinstall"
+ROOM = 2e9  # bytes that a small model, its runs and the public data need together
+
+
+class Finding(NamedTuple):
+    """One line of the report; ``cure`` says what to do where something is broken."""
+
+    about: str
+    text: str
+    cure: str = ""
+
+
+def add_arguments(parser: Parser) -> None:
+    """None: it looks at everything."""
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+
+
+def run(args: Namespace) -> int:
+    """Print the report; 1 if something is broken."""
+    cures: list[str] = []
+    for title, find in SECTIONS.items():
+        print(title, flush=True)
+        for finding in find():
+            print(f"  {finding.about:16}{finding.text}", flush=True)
+            cures += filter(None, [finding.cure])
+        print()
+    print("to do: " + "; ".join(cures) if cures else "everything works")
+    return 1 if cures else 0
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding("pioneers", pioneers.__version__)
+    yield Finding("Python", f"{platform.python_version()} ({sys.executable})")
+    yield Finding("torch", torch.__version__)
+    try:
+        device = best_device()
+    except RuntimeError as error:
+        yield Finding("device", "cannot be used", str(error))
+        return
+    yield Finding("device", f"{device}, {torch.get_num_threads()} threads")
+    for precision in ("fp32", "bf16", "fp16"):
+        yield _precision(device, precision)
+
+
+def _precision(device: torch.device, precision: str) -> Finding:
+    """Whether a model learns in this precision, found out by letting one."""
+    try:
+        _learn(device, precision)
+    except (RuntimeError, ValueError) as error:
+        reason = str(error).split("\n")[0]
+        cure = f"{device} cannot compute: {reason}" if precision == "fp32" else ""
+        return Finding(precision, f"does not work here ({reason})", cure)
+    fast = " and is fast here" if precision == "bf16" and has_fast_bf16(device.type) else ""
+    return Finding(precision, f"works{fast}")
+
+
+def _learn(device: torch.device, precision: str) -> None:
+    """Take a small GPT's loss and its gradients, which must be finite."""
+    model = GPT(GPTConfig(vocab_size=13, max_seq_len=7, d_model=12, num_layers=1, num_heads=3)).to(device)
+    input_ids, targets = causal_lm(torch.arange(8, device=device)[None])
+    with autocast(device, precision):
+        loss = causal_lm_loss(model(input_ids), targets)
+    loss.backward()
+    if not all(p.grad is not None and bool(p.grad.isfinite().all()) for p in model.parameters()):
+        raise ValueError("gradients are not finite")
+
+
+def _libraries() -> Iterator[Finding]:
+    for name, module in NEEDED.items():
+        try:
+            importlib.import_module(module)
+        except Exception as error:  # whatever an import may raise
+            reason = " ".join(str(error).split())
+            yield Finding(name, f"needed, and cannot be imported: {reason}", f"{REPAIR} {name}")
+        else:
+            yield Finding(name, version(name))
+    yield _torchvision()
+    for name, purpose in OPTIONAL.items():
+        try:
+            yield Finding(name, f"{version(name)}, for {purpose}")
+        except PackageNotFoundError:
+            yield Finding(name, f"not installed; it is for {purpose}: {INSTALL} {name}")
+
+
+def _torchvision() -> Finding:
+    purpose = "image transforms and comparison with its ViT"
+    try:
+        compat.import_torchvision()
+    except ModuleNotFoundError:
+        return Finding("torchvision", f"not installed; it is for {purpose}: {INSTALL} torchvision")
+    except Exception as error:  # whatever an import may raise
+        reason = " ".join(str(error).split())
+        return Finding("torchvision", f"cannot be imported: {reason}", f"{REPAIR} torchvision")
+    if compat.operators_missing():
+        state = "made for another torch; pioneers.compat imports it without its compiled operators"
+        return Finding("torchvision", f"{version('torchvision')}, {state}")
+    return Finding("torchvision", f"{version('torchvision')}, for {purpose}")
+
+
+def _data() -> Iterator[Finding]:
+    try:
+        yield Finding("embedded", f"language_reference has {len(language_reference()):,} characters")
+    except RuntimeError as error:
+        yield Finding("embedded", "incomplete", str(error))
+    supplied = os.environ.get(ENV_VARIABLE)
+    folders = [cache_folder()]
+    if supplied is None:
+        yield Finding(ENV_VARIABLE, "not set; public data is downloaded when it is first used")
+    elif not Path(supplied).expanduser().is_dir():
+        cure = f"{ENV_VARIABLE}={supplied} is not a folder: correct it, or unset it"
+        yield Finding(ENV_VARIABLE, "wrong", cure)
+    else:
+        yield Finding(ENV_VARIABLE, supplied)
+        folders.insert(0, Path(supplied).expanduser())
+    yield Finding("cache", str(cache_folder()))
+    for group, names in itertools.groupby(sorted(FILES), key=lambda name: name.split("/")[0]):
+        yield _data_set(group, list(names), folders)
+
+
+def _data_set(group: str, names: list[str], folders: list[Path]) -> Finding:
+    """Which files of a data set are here, and whether their bytes are the published ones."""
+    here = {name: path for name in names for folder in reversed(folders) if (path := folder / name).is_file()}
+    damaged = [str(path) for name, path in here.items() if not is_intact(path, FILES[name])]
+    name = Path(group).stem
+    if damaged:
+        return Finding(
+            name, f"{len(damaged)} of {len(here)} files damaged", f"delete the damaged {damaged[0]}"
+        )
+    return Finding(name, f"{len(here)} of {len(names)} files, intact" if here else "not here yet")
+
+
+def _disk() -> Iterator[Finding]:
+    for about, folder in (("this folder", Path.cwd()), ("cache", cache_folder())):
+        existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+        free = shutil.disk_usage(existing).free
+        if not os.access(existing, os.W_OK):
+            yield Finding(about, "not writable", f"make {existing} writable")
+        else:
+            cure = f"make room on the disk of {existing}" if free < ROOM else ""
+            yield Finding(about, f"{free / 1e9:.1f} GB free", cure)
+
+
+SECTIONS: dict[str, Callable[[], Iterator[Finding]]] = {
+    "machine": _machine,
+    "libraries": _libraries,
+    "data": _data,
+    "disk": _disk,
+}

@@ -1,0 +1,75 @@
+"""argparse, with help that reads like a page, errors of one line, and commands loaded when they are used."""
+
+import argparse
+import shutil
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+WIDTH = 100  # longer lines of help are hard to read
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Keeps the paragraphs of descriptions, and shows the default where there is one to speak of."""
+
+    def __init__(self, prog: str) -> None:
+        columns = shutil.get_terminal_size().columns
+        super().__init__(prog, max_help_position=26, width=min(columns, WIDTH))
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """argparse's, which forgets that the names of commands are indented once more."""
+        super().add_argument(action)
+        self._action_max_length += 2 * isinstance(action, argparse._SubParsersAction)
+
+    def _get_help_string(self, action: argparse.Action) -> str:
+        silent = action.default in (None, False, [], argparse.SUPPRESS) or not action.option_strings
+        return (action.help or "") + ("" if silent else " (default: %(default)s)")
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser of a command.
+
+    Args:
+        fill: adds the arguments; called when the command is used and not before, because its module imports
+            torch, which takes a second.
+        options: argparse's.
+    """
+
+    def __init__(self, *, fill: Callable[["Parser"], None] | None = None, **options: Any) -> None:
+        super().__init__(formatter_class=Formatter, allow_abbrev=False, **options)
+        self._fill = fill
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """argparse's, with the arguments added first."""
+        fill, self._fill = self._fill, None
+        if fill is not None:
+            fill(self)
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """End with one line and status 2."""
+        self.exit(2, f"pioneers: error: {message} (see: {self.prog} --help)\n")
+
+
+def count(text: str) -> int:
+    """A positive whole number, as argparse wants it read."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number from 0 on, not {text!r}")
+    return int(text)
+
+
+def number(text: str) -> float:
+    """A number from 0 on."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number from 0 on, not {text!r}")
+    return value

@@ -1,0 +1,145 @@
+"""What ``pioneers train`` offers for each model: its presets, its sizes, its defaults, what its help says."""
+
+import argparse
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from pioneers.cli.parser import count
+from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Source, read_images, read_pairs, read_text
+from pioneers.cli.tasks import (
+    Frame,
+    Task,
+    image_classification,
+    language_modelling,
+    masked_modelling,
+    translation,
+)
+from pioneers.config import Config
+from pioneers.models import BERTConfig, GPTConfig, TransformerConfig, ViTConfig
+
+Arguments = argparse.Namespace
+Changes = dict[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Recipe:
+    """One model as the command line offers it.
+
+    Attributes:
+        about: the paragraph its help begins with.
+        then: the command that uses what was trained.
+        config: the class of its configuration.
+        defaults: of the options.
+        add_source: adds the options that say what to learn from.
+        read: arguments → data.
+        build: data, configuration, frame → task.
+        sizes: arguments and data → fields of the configuration that follow from other things.
+    """
+
+    about: str
+    then: str
+    config: type[Config]
+    defaults: Changes
+    add_source: Callable[[Any], None]
+    read: Callable[[Arguments], Source]
+    build: Callable[[Any, Any, Frame], Task]
+    sizes: Callable[[Arguments, Any], Changes] = lambda args, data: {}
+
+    def configure(self, args: Arguments, data: Any) -> Config:
+        """The configuration asked for.
+
+        Raises:
+            ValueError: there is no such preset, or the sizes do not fit together.
+        """
+        names = {field.name for field in dataclasses.fields(self.config)}
+        asked = {name: value for name, value in vars(args).items() if name in names and value is not None}
+        return self.config.preset(args.preset, **asked, **self.sizes(args, data))
+
+
+def _add_text(group: Any) -> None:
+    names = ", ".join(TEXTS)
+    group.add_argument(
+        "--text", required=True, metavar="TEXT", help=f"a UTF-8 file, plain or .gz, or one of: {names}"
+    )
+    _add_vocab_size(group)
+
+
+def _add_vocab_size(group: Any) -> None:
+    group.add_argument(
+        "--vocab-size", type=count, metavar="V", help="most tokens to learn (default: the preset's)"
+    )
+
+
+def _add_pairs(group: Any) -> None:
+    group.add_argument(
+        "--pairs",
+        required=True,
+        metavar="PAIRS",
+        help=f"a UTF-8 file with source, tab, target in each line, or one of: {', '.join(PAIRS)}",
+    )
+    group.add_argument(
+        "--target", default="fr", metavar="LANG", help="language of dates and numbers, such as de, ja or tr"
+    )
+    _add_vocab_size(group)
+
+
+def _add_images(group: Any) -> None:
+    group.add_argument("--images", required=True, choices=IMAGES, help="the data set")
+
+
+def _feed_forward(args: Arguments, data: Any) -> Changes:
+    return {} if args.d_model is None else {"d_ff": 4 * args.d_model}
+
+
+def _pictures(args: Arguments, data: Any) -> Changes:
+    images, labels = data[0]
+    size = images.shape[-1]
+    sizes = {"image_size": size, "in_channels": images.shape[1], "num_classes": int(labels.max()) + 1}
+    return sizes if args.patch_size else sizes | {"patch_size": max(2, size // 7)}
+
+
+RECIPES: dict[str, Recipe] = {
+    "gpt": Recipe(
+        about="Train a GPT: a model that continues texts. Its tokenizer (byte-level BPE) is learned from\n"
+        "the same text; the last tenth of the text is held out to judge the model by.",
+        then='pioneers generate {out} --prompt "The "',
+        config=GPTConfig,
+        defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},
+        add_source=_add_text,
+        read=lambda args: read_text(args.text),
+        build=language_modelling,
+    ),
+    "bert": Recipe(
+        about="Train a BERT: a model that reads texts in both directions, by guessing words hidden from it.\n"
+        "Its vocabulary (WordPiece) is learned from the same text; the last tenth of the text is held\n"
+        "out to judge the model by. The next-sentence head is not trained.",
+        then="",
+        config=BERTConfig,
+        defaults={"preset": "mini", "steps": 1000, "batch_size": 32, "lr": 2e-3},
+        add_source=_add_text,
+        read=lambda args: read_text(args.text),
+        build=masked_modelling,
+    ),
+    "transformer": Recipe(
+        about="Train a Transformer: an encoder-decoder that translates. One vocabulary (byte-level BPE) is\n"
+        "learned from both sides of the pairs; some pairs are held out to judge the model by.",
+        then='pioneers translate {out} "Friday, March 1, 2024"',
+        config=TransformerConfig,
+        defaults={"preset": "mini", "steps": 400, "batch_size": 64, "lr": 2e-3},
+        add_source=_add_pairs,
+        read=lambda args: read_pairs(args.pairs, args.target),
+        build=translation,
+        sizes=_feed_forward,
+    ),
+    "vit": Recipe(
+        about="Train a ViT: a model that says what an image shows. The data set's test images judge it.",
+        then="",
+        config=ViTConfig,
+        defaults={"preset": "digits", "steps": 500, "batch_size": 64, "lr": 2e-3},
+        add_source=_add_images,
+        read=lambda args: read_images(args.images),
+        build=image_classification,
+        sizes=_pictures,
+    ),
+}

@@ -1,0 +1,107 @@
+"""The folder of a training run: it knows what was asked for, so only the same command goes on."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import nn
+
+from pioneers.tokenizers import FastBPE, WordPiece
+
+COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result
+PARTIAL = "run.json.partial"
+
+
+class Saved(NamedTuple):
+    """The file that a kind of tokenizer has in a model folder, and what reads it."""
+
+    file: str
+    load: Callable[[Path], Any]
+
+
+TOKENIZERS: dict[type, Saved] = {
+    FastBPE: Saved("tokenizer.json", FastBPE.load),
+    WordPiece: Saved("vocab.txt", WordPiece.from_vocab),
+}
+
+
+class RunFolder:
+    """A folder that a run has to itself.
+
+    Args:
+        path: the folder; made if it does not exist.
+        settings: what was asked for, by the names of the options; anything JSON can hold.
+
+    Raises:
+        ValueError: the folder belongs to another run, or holds something else.
+        OSError: nothing can be written there.
+    """
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        self.path, self.settings = path, settings
+        self.checkpoint, self.metrics = path / "checkpoint.safetensors", path / "metrics.jsonl"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            (path / ".writable").touch()
+            (path / ".writable").unlink()
+        except OSError as error:
+            raise OSError(f"cannot write to {path} ({error.strerror}); give another --out") from error
+        self.begun = self._saved() == settings
+
+    def claim(self, model: nn.Module, tokenizer: FastBPE | WordPiece | None) -> None:
+        """Make sure of the room a run needs, and leave its settings and tokenizer in the folder.
+
+        Raises:
+            OSError: the disk has too little room.
+        """
+        needed = COPIES * sum(p.numel() * p.element_size() for p in model.parameters())
+        free = shutil.disk_usage(self.path).free
+        if free < needed:
+            raise OSError(
+                f"the run needs about {needed / 1e6:,.0f} MB and the disk of {self.path} has "
+                f"{free / 1e6:,.0f} MB left; make room, or give another --out"
+            )
+        if not self.begun:
+            partial = self.path / PARTIAL
+            partial.write_text(json.dumps(self.settings, indent=2))
+            os.replace(partial, self.path / "run.json")
+        if tokenizer is not None:
+            path = self.path / TOKENIZERS[type(tokenizer)].file
+            if not (self.begun and path.exists()):
+                tokenizer.save(path)
+
+    def tokenizer(self, kind: type, learn: Callable[[], Any]) -> Any:
+        """The tokenizer that the run has begun with; in a new run the one that ``learn`` gives."""
+        file, load = TOKENIZERS[kind]
+        path = self.path / file
+        return load(path) if self.begun and path.exists() else learn()
+
+    def _saved(self) -> dict[str, Any] | None:
+        """The settings of the run in the folder, or None where a run may begin."""
+        file = self.path / "run.json"
+        if not file.exists():
+            if any(other.name != PARTIAL for other in self.path.iterdir()):
+                raise ValueError(f"{self.path} holds other files and no run; give --out a new folder")
+            return None
+        try:
+            saved: dict[str, Any] = json.loads(file.read_text())
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{file} is damaged ({error}); give --out a new folder") from error
+        if saved != self.settings and self.checkpoint.exists():
+            changed = [_difference(name, saved, self.settings) for name in self.settings]
+            raise ValueError(
+                f"{self.path} holds a run with {', '.join(filter(None, changed))}; ask for the same to go "
+                f"on with it, or give --out a new folder"
+            )
+        return saved
+
+
+def _difference(name: str, saved: dict[str, Any], asked: dict[str, Any]) -> str:
+    if saved.get(name) == asked[name]:
+        return ""
+    if name == "data":
+        return "other data"
+    return f"--{name.replace('_', '-')} {saved.get(name)} (now {asked[name]})"

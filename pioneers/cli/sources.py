@@ -1,0 +1,78 @@
+"""What a model can learn from: texts, pairs and images by name, or files. Read, and told apart."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pioneers.data import (
+    Digits,
+    digits,
+    language_reference,
+    mnist,
+    text_file,
+    tiny_shakespeare,
+    translation_pairs,
+)
+from pioneers.data.formats import read_table
+
+TEXTS = {"shakespeare": tiny_shakespeare, "language-reference": language_reference}
+PAIRS = ("dates", "numbers")
+IMAGES: dict[str, Callable[[], tuple[Digits, Digits]]] = {
+    "digits": digits,
+    "mnist": lambda: (mnist("train"), mnist("test")),
+}
+TRAIN_PAIRS, TEST_PAIRS = 20_000, 1_000
+
+Pairs = list[tuple[str, str]]
+
+
+class Source(NamedTuple):
+    """Data, and the sha256 that tells it apart from other data."""
+
+    data: Any
+    sha256: str
+
+
+def read_text(name: str) -> Source:
+    """A text by name, or that of a UTF-8 file."""
+    text = TEXTS[name]() if name in TEXTS else text_file(_existing(name, TEXTS))
+    return _source(text, text.encode())
+
+
+def read_pairs(name: str, target: str) -> Source:
+    """Pairs to learn from and pairs held out: made for a language, or from a file with a tab in each line.
+
+    Raises:
+        ValueError: a line has not two sides, or there are too few.
+    """
+    if name in PAIRS:
+        counts = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
+        train, test = (translation_pairs(name, target=target, count=n, split=s) for s, n in counts.items())
+    else:
+        rows = read_table(_existing(name, PAIRS), columns=2)
+        for line, sides in enumerate(rows, start=1):
+            if not all(side.strip() for side in sides):
+                raise ValueError(f"{name}, line {line}: a side is empty; give it a source and a target")
+        if len(rows) < 2:
+            raise ValueError(f"{name} holds one pair; at least two are needed, one of them to judge by")
+        cut = min(len(rows) - 1, round(len(rows) * 0.9))
+        pairs = [(source, target) for source, target in rows]
+        train, test = pairs[:cut], pairs[cut:]
+    return _source((train, test), repr((train, test)).encode())
+
+
+def read_images(name: str) -> Source:
+    """Images and labels to learn from, and held out."""
+    train, test = IMAGES[name]()
+    return _source((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
+
+
+def _existing(name: str, known: Any) -> Path:
+    if not Path(name).exists():
+        raise FileNotFoundError(f"there is no file {name!r}; name one, or one of: {', '.join(known)}")
+    return Path(name)
+
+
+def _source(data: Any, raw: bytes) -> Source:
+    return Source(data, hashlib.sha256(raw).hexdigest())

@@ -1,0 +1,216 @@
+"""What each model is trained to do: its batches, its loss, its judge. The loop is the same for all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pioneers.cli.run_folder import RunFolder
+from pioneers.cli.sources import Pairs
+from pioneers.data import Digits, PairBatch, RandomPairs, RandomRows, RandomWindows, split_text
+from pioneers.models import (
+    GPT,
+    BERTConfig,
+    BERTForPretraining,
+    GPTConfig,
+    Transformer,
+    TransformerConfig,
+    ViT,
+    ViTConfig,
+)
+from pioneers.objectives import (
+    causal_lm,
+    causal_lm_loss,
+    classification_loss,
+    masked_lm,
+    masked_lm_loss,
+    seq2seq_loss,
+)
+from pioneers.tokenizers import FastBPE, WordPiece
+from pioneers.tokenizers.wordpiece import frequency
+from pioneers.training.update import count_rows
+
+PAD, START, STOP = SPECIAL = ("<pad>", "<s>", "</s>")
+HELD_OUT_BATCHES = 4  # enough to see the best step by
+HELD_OUT_IMAGES = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """All that the training loop must be told.
+
+    Attributes:
+        held_out: batches that the model is judged by and does not learn from.
+        amount: of data, in words.
+        count: see :func:`pioneers.training.fit`.
+        accuracy: model and batch → share of rows that the model gets right, where that can be said; for a
+            Transformer, those whose target greedy decoding writes exactly.
+    """
+
+    model: nn.Module
+    loss_fn: Callable[[nn.Module, Any], Tensor]
+    batches: Callable[[int], Any]
+    held_out: Sequence[Any]
+    amount: str
+    tokenizer: FastBPE | WordPiece | None = None
+    count: Callable[[Any], int] = count_rows
+    accuracy: Callable[[nn.Module, Any], float] | None = None
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """The loss, and the accuracy where there is one, on the held-out batches."""
+        numbers = {"val_loss": _mean(lambda b: self.loss_fn(model, b).item(), self.held_out, self.count)}
+        if self.accuracy is not None:
+            right = self.accuracy
+            numbers["accuracy"] = _mean(lambda batch: right(model, batch), self.held_out, count_rows)
+        return numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """Where and how a task is worked on: the run's folder, the device, and how batches are drawn."""
+
+    folder: RunFolder
+    device: torch.device
+    batch_size: int
+    seed: int
+
+    def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
+        """Windows of T + 1 tokens from a part of a text."""
+        tokens = torch.tensor(tokenizer.encode(text), device=self.device)
+        if len(tokens) <= seq_len:
+            raise ValueError(
+                f"a part of the text (nine tenths of it are learned from, one is held out) has {len(tokens)} "
+                f"tokens, which is too short for {option}: use a longer text or a smaller --seq-len"
+            )
+        return RandomWindows(tokens, seq_len=seq_len, batch_size=self.batch_size, seed=self.seed)
+
+
+def language_modelling(text: str, config: GPTConfig, frame: Frame) -> Task:
+    """A GPT predicts the next token of a text."""
+    train, test = split_text(text)
+    tokenizer = frame.folder.tokenizer(FastBPE, lambda: FastBPE.train(train, config.vocab_size))
+    seq_len = config.max_seq_len
+    parts = [frame.windows(part, tokenizer, seq_len, f"--seq-len {seq_len}") for part in (train, test)]
+    batches, judged = parts
+
+    def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
+        input_ids, targets = causal_lm(batch)
+        return causal_lm_loss(model(input_ids), targets)
+
+    return Task(
+        model=GPT(config.replace(vocab_size=tokenizer.vocab_size)).to(frame.device),
+        loss_fn=loss_fn,
+        batches=batches,
+        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
+        amount=f"{len(train):,} characters",
+        tokenizer=tokenizer,
+    )
+
+
+def masked_modelling(text: str, config: BERTConfig, frame: Frame) -> Task:
+    """A BERT predicts hidden tokens of a text; its next-sentence head learns nothing."""
+    train, test = split_text(text)
+    tokenizer = frame.folder.tokenizer(
+        WordPiece, lambda: WordPiece.train(train, config.vocab_size, score=frequency)
+    )
+    config = config.replace(vocab_size=tokenizer.vocab_size)
+    seq_len = config.max_seq_len
+    if seq_len < 4:
+        raise ValueError(f"--seq-len {seq_len} leaves no room between [CLS] and [SEP]; give at least 4")
+
+    def hidden(part: str, seed: int) -> Callable[[int], tuple[Tensor, Tensor]]:
+        windows = frame.windows(part, tokenizer, seq_len - 3, f"--seq-len {seq_len}")
+        return lambda step: _mask(windows(step), tokenizer, seed, step)
+
+    judged = hidden(test, frame.seed + 1)
+
+    def loss_fn(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
+        input_ids, targets = batch
+        return masked_lm_loss(model(input_ids, where=targets != -100).masked_lm, targets)
+
+    return Task(
+        model=BERTForPretraining(config).to(frame.device),
+        loss_fn=loss_fn,
+        batches=hidden(train, frame.seed),
+        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
+        amount=f"{len(train):,} characters",
+        tokenizer=tokenizer,
+        count=lambda batch: int((batch[1] != -100).sum()),
+    )
+
+
+def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, frame: Frame) -> Task:
+    """A Transformer writes the target of a source; both sides share one vocabulary."""
+
+    def learn() -> FastBPE:
+        text = "\n".join(side for pair in data[0] for side in pair)
+        return FastBPE(FastBPE.train(text, config.vocab_size - len(SPECIAL)).merges, SPECIAL)
+
+    tokenizer = frame.folder.tokenizer(FastBPE, learn)
+    pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
+    ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in pairs] for pairs in data]
+    longest = max(max(len(s), 1 + len(t)) for pairs in ids for s, t in pairs)
+    if longest > config.max_seq_len:
+        raise ValueError(
+            f"the longest side of a pair has {longest} tokens, more than --seq-len {config.max_seq_len}: "
+            f"give --seq-len {longest}, or leave out the long pairs"
+        )
+    how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": frame.seed}
+    batches, judged = (
+        RandomPairs(pairs, batch_size=frame.batch_size, device=frame.device, **how) for pairs in ids
+    )
+
+    def loss_fn(model: nn.Module, batch: PairBatch) -> Tensor:
+        logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+        smoothing = 0.1 if model.training else 0.0
+        return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
+
+    def written_right(model: nn.Module, batch: PairBatch) -> float:
+        best = model(batch.source_ids, batch.input_ids, lengths=batch.lengths).argmax(-1)
+        return ((best == batch.targets) | (batch.targets == -100)).all(dim=1).float().mean().item()
+
+    return Task(
+        model=Transformer(config.replace(vocab_size=tokenizer.vocab_size)).to(frame.device),
+        loss_fn=loss_fn,
+        batches=batches,
+        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
+        amount=f"{len(data[0]):,} pairs",
+        tokenizer=tokenizer,
+        count=lambda batch: int((batch.targets != -100).sum()),
+        accuracy=written_right,
+    )
+
+
+def image_classification(data: tuple[Digits, Digits], config: ViTConfig, frame: Frame) -> Task:
+    """A ViT says what images show."""
+    train, test = (Digits(*(part.to(frame.device) for part in some)) for some in data)
+    judged = [part[:HELD_OUT_IMAGES].split(frame.batch_size) for part in test]
+    return Task(
+        model=ViT(config).to(frame.device),
+        loss_fn=lambda model, batch: classification_loss(model(batch[0]), batch[1]),
+        batches=RandomRows(*train, batch_size=frame.batch_size, seed=frame.seed),
+        held_out=list(zip(*judged, strict=True)),
+        amount=f"{len(train.labels):,} images",
+        accuracy=lambda model, batch: (model(batch[0]).argmax(-1) == batch[1]).float().mean().item(),
+    )
+
+
+def _mean(value: Callable[[Any], float], batches: Sequence[Any], count: Callable[[Any], int]) -> float:
+    return float(np.average([value(batch) for batch in batches], weights=[count(batch) for batch in batches]))
+
+
+def _mask(windows: Tensor, tokenizer: WordPiece, seed: int, step: int) -> tuple[Tensor, Tensor]:
+    """[CLS] window [SEP] with some tokens hidden, and these as targets; the same for the same step."""
+    ids = tokenizer.special_ids
+    ends = [windows.new_full((len(windows), 1), ids[name]) for name in ("[CLS]", "[SEP]")]
+    draw = int(np.random.default_rng((seed, step)).integers(2**62))
+    return masked_lm(
+        torch.cat([ends[0], windows, ends[1]], dim=1),
+        mask_id=ids["[MASK]"],
+        vocab_size=tokenizer.vocab_size,
+        special_ids=ids.values(),
+        generator=torch.Generator(device=windows.device).manual_seed(draw),
+    )

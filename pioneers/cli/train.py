@@ -1,0 +1,234 @@
+"""``pioneers train``: from a text, pairs or images to a model folder; an interruption loses little."""
+
+import functools
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from torch import nn
+
+from pioneers.cli.parser import Parser, count, number, whole
+from pioneers.cli.recipes import RECIPES, Recipe
+from pioneers.cli.run_folder import RunFolder
+from pioneers.cli.tasks import Frame, Task
+from pioneers.device import autocast, best_device, seed_everything
+from pioneers.training import TrainConfig, best_path, fit, load_weights, saved_step
+from pioneers.training.metrics import Row
+from pioneers.training.processes import agree, join, rank
+from pioneers.weights import save_pretrained
+
+T = TypeVar("T")
+
+SUMMARIES = {
+    "gpt": "continues texts; learns from a text",
+    "bert": "guesses hidden words; learns from a text",
+    "transformer": "translates; learns from pairs",
+    "vit": "says what images show; learns from labelled images",
+}
+EXAMPLES = {
+    "gpt": """\
+  pioneers train gpt --text language-reference --out runs/gpt
+  pioneers train gpt --text mine.txt --out runs/mine --preset mini --steps 2000
+  pioneers train gpt --text shakespeare --out runs/bard --d-model 256 --num-heads 8 --num-layers 6""",
+    "bert": """\
+  pioneers train bert --text language-reference --out runs/bert
+  pioneers train bert --text mine.txt --out runs/mine --seq-len 64 --steps 3000""",
+    "transformer": """\
+  pioneers train transformer --pairs dates --target fr --out runs/dates
+  pioneers train transformer --pairs numbers --target de --out runs/numbers
+  pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096""",
+    "vit": """\
+  pioneers train vit --images digits --out runs/digits
+  pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000""",
+}
+RESULTS = """
+results, in the folder that --out names:
+  config.json, model.safetensors, and the tokenizer: a model folder, with the best weights
+  checkpoint.safetensors   the last weights, with all that is needed to go on
+  metrics.jsonl            the run's numbers, a line of JSON each, written while it trains
+  curve.png                the same as a picture
+  run.json                 what was asked for
+
+The same command again goes on where the run stopped, also after a crash. Several processes share the
+work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
+"""
+UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # what may differ when a run goes on
+
+
+def add_arguments(parser: Parser) -> None:
+    """One command for each model."""
+    parser.description = "Train a model. What the others read is a folder; this command makes it."
+    parser.epilog = "examples:\n" + "\n".join(text.split("\n")[0] for text in EXAMPLES.values())
+    models = parser.add_subparsers(title="models", metavar="MODEL", required=True)
+    for name, summary in SUMMARIES.items():
+        models.add_parser(name, help=summary, fill=functools.partial(_fill, name))
+
+
+def run(args: Namespace) -> int:
+    """Train, or go on training."""
+    recipe = RECIPES[args.model]
+    device = best_device()
+    join(device)
+    config = _train_config(args)
+    folder, task = _first_process_first(lambda: _prepare(args, recipe, device))
+    done = agree(saved_step(folder.checkpoint))
+    _announce(args, folder, task, device, done)
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        with autocast(device, args.precision):
+            return task.evaluate(model)
+
+    try:
+        history = fit(
+            task.model,
+            task.loss_fn,
+            task.batches,
+            config,
+            evaluate=evaluate,
+            checkpoint=folder.checkpoint,
+            metrics=folder.metrics,
+            count=task.count,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(_how_to_go_on(folder, config.max_steps)) from None
+    load_weights(best_path(folder.checkpoint), task.model)
+    save_pretrained(task.model, folder.path)
+    _conclude(args, recipe, folder, history)
+    return 0
+
+
+def _fill(name: str, parser: Parser) -> None:
+    """The options of one model."""
+    recipe = RECIPES[name]
+    parser.description = recipe.about
+    parser.epilog = f"examples:\n{EXAMPLES[name]}\n{RESULTS}"
+    recipe.add_source(parser.add_argument_group("what to learn from"))
+    out = parser.add_argument_group("where results go")
+    out.add_argument("--out", required=True, metavar="FOLDER", help="made if it does not exist")
+    sizes = parser.add_argument_group("the model", "Each size that is left out is the preset's.")
+    sizes.add_argument("--preset", choices=recipe.config.presets, help="a published size, or a small one")
+    sizes.add_argument("--d-model", type=count, metavar="D", help="width")
+    sizes.add_argument("--num-layers", type=count, metavar="N", help="blocks in each stack")
+    sizes.add_argument("--num-heads", type=count, metavar="H", help="heads; they must divide the width")
+    sizes.add_argument("--dropout", type=number, metavar="P", help="share dropped in training")
+    if name == "vit":
+        sizes.add_argument("--patch-size", type=count, metavar="N", help="pixels (default: a seventh, or 2)")
+    else:
+        sizes.add_argument("--seq-len", dest="max_seq_len", type=count, metavar="T", help="longest sequence")
+    _add_training(parser.add_argument_group("the training"))
+    parser.set_defaults(model=name, **recipe.defaults)
+
+
+def _add_training(group: Any) -> None:
+    option = group.add_argument
+    option("--steps", type=count, metavar="N", help="updates of the weights")
+    option("--batch-size", type=count, metavar="B", help="sequences, pairs or images in an update")
+    option("--lr", type=number, metavar="X", help="peak learning rate; a cosine leads from there to 0")
+    option("--warmup-steps", type=whole, metavar="N", help="steps to the peak (default: a tenth of --steps)")
+    option("--weight-decay", type=number, default=0.1, metavar="X", help="AdamW's, on matrices")
+    option("--accumulate", type=count, default=1, metavar="N", help="parts a batch is worked through in")
+    option(
+        "--precision",
+        default="auto",
+        choices=("auto", "fp32", "bf16", "fp16"),
+        help="auto is bf16 where the processor has it",
+    )
+    option("--patience", type=count, metavar="N", help="stop after N evaluations that are no better")
+    option("--seed", type=whole, default=0, metavar="N", help="another seed, another model")
+    option("--log-every", type=count, metavar="N", help="steps between evaluations (default: --steps / 25)")
+    option("--checkpoint-every", type=count, default=100, metavar="N", help="steps between checkpoints")
+
+
+def _train_config(args: Namespace) -> TrainConfig:
+    return TrainConfig(
+        max_steps=args.steps,
+        lr=args.lr,
+        warmup_steps=args.steps // 10 if args.warmup_steps is None else args.warmup_steps,
+        weight_decay=args.weight_decay,
+        accumulate=args.accumulate,
+        precision=args.precision,
+        patience=args.patience,
+        seed=args.seed,
+        log_every=args.log_every or max(1, args.steps // 25),
+        checkpoint_every=args.checkpoint_every,
+        watch="val_loss",
+    )
+
+
+def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[RunFolder, Task]:
+    """Everything that can fail before training does, cheapest first; then the folder is the run's."""
+    source = recipe.read(args)
+    config = recipe.configure(args, source.data)
+    asked = {name: value for name, value in vars(args).items() if name not in UNLIKE}
+    asked["seq_len"] = asked.pop("max_seq_len", None)
+    folder = RunFolder(Path(args.out), {"model": args.model, **asked, "data": source.sha256})
+    seed_everything(args.seed)
+    frame = Frame(folder=folder, device=device, batch_size=args.batch_size, seed=args.seed)
+    task = recipe.build(source.data, config, frame)
+    folder.claim(task.model, task.tokenizer)
+    return folder, task
+
+
+def _first_process_first(make: Callable[[], T]) -> T:
+    """What ``make`` gives to each process; the others find what the first one wrote."""
+    if rank() == 0:
+        made = make()
+    agree(None)
+    return made if rank() == 0 else make()
+
+
+def _announce(args: Namespace, folder: RunFolder, task: Task, device: torch.device, done: int | None) -> None:
+    size = sum(p.numel() for p in task.model.parameters())
+    _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, to learn from {task.amount}")
+    if done is None:
+        _say(f"begins in {folder.path}")
+    elif done < args.steps:
+        _say(f"goes on in {folder.path} after step {done} of {args.steps}")
+    else:
+        _say(f"has made all {done} steps in {folder.path} before")
+
+
+def _how_to_go_on(folder: RunFolder, steps: int) -> str:
+    done = saved_step(folder.checkpoint)
+    if done is None:
+        return "interrupted before anything was saved; the same command begins again"
+    return f"interrupted; {done} of {steps} steps are in {folder.path}: the same command goes on from there"
+
+
+def _conclude(args: Namespace, recipe: Recipe, folder: RunFolder, history: list[Row]) -> None:
+    """Draw the curve and say what came of it."""
+    if rank() > 0:
+        return
+    best = min(history, key=lambda row: row["val_loss"])
+    numbers = ", ".join(f"{name} {best[name]:.3f}" for name in ("val_loss", "accuracy") if name in best)
+    _say(f"best after step {best['step'] + 1}: {numbers}")
+    _say(_draw_curve(history, folder.path / "curve.png"))
+    _say(f"the model is in {folder.path}")
+    if recipe.then:
+        _say(f"try: {recipe.then.format(out=args.out)}")
+
+
+def _draw_curve(history: list[Row], path: Path) -> str:
+    try:
+        import matplotlib
+    except ImportError:
+        return "no curve, because matplotlib is not installed: pip install -c constraints.txt matplotlib"
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    from pioneers.analysis.plots import plot_history, use_book_style
+
+    with pyplot.rc_context():
+        use_book_style()
+        figure, ax = pyplot.subplots()
+        plot_history(ax, history, "loss", "val_loss")
+        figure.savefig(path)
+        pyplot.close(figure)
+    return f"the curve is {path}"
+
+
+def _say(line: str) -> None:
+    if rank() == 0:
+        print(line, flush=True)

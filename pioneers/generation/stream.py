@@ -1,0 +1,83 @@
+"""Generation as it happens: tokens one by one, and the text they spell."""
+
+import codecs
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from pioneers.generation.next_token import LanguageModel, check, of_language_model
+from pioneers.generation.sampling import filter_logits, sample
+
+
+class Spells(Protocol):
+    """What makes bytes of token ids: the byte-level tokenizers do."""
+
+    def decode_bytes(self, ids: Iterable[int]) -> bytes:
+        """The bytes of token ids."""
+
+
+@torch.no_grad()
+def stream(
+    model: LanguageModel,
+    input_ids: Tensor,
+    max_new_tokens: int,
+    *,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    seed: int = 0,
+    stop_ids: Sequence[int] = (),
+) -> Iterator[int]:
+    """The tokens that :func:`generate` draws for one prompt ``(1, T)``, each as soon as it is drawn.
+
+    The arguments and errors are those of :func:`generate`.
+    """
+    check(model, input_ids, max_new_tokens)
+    generator = torch.Generator(device=input_ids.device).manual_seed(seed)
+    next_token = of_language_model(model, use_cache=True)
+    for _ in range(max_new_tokens):
+        logits = filter_logits(next_token(input_ids), temperature=temperature, top_k=top_k, top_p=top_p)
+        drawn = sample(logits, generator=generator)
+        yield int(drawn)
+        if int(drawn) in stop_ids:
+            break
+        input_ids = torch.cat([input_ids, drawn], dim=1)
+
+
+def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ()) -> Iterator[str]:
+    """The text of tokens, piece by piece, as soon as it is certain.
+
+    A character whose bytes come in several tokens is given when its last byte has come. The text ends before
+    the first occurrence of one of the ``stop`` texts; what may become one is held back until it is decided.
+
+    Args:
+        tokens: token ids, for instance from :func:`stream`.
+        tokenizer: what they were made with.
+        stop: texts that end it.
+
+    Example:
+        >>> from pioneers.tokenizers import ByteLevelBPE
+        >>> tokenizer = ByteLevelBPE([])
+        >>> list(spell(tokenizer.encode("né. end"), tokenizer, stop=[". e"]))
+        ['n', 'é']
+    """
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+    text = ""
+    for token in tokens:
+        text += decoder.decode(tokenizer.decode_bytes([token]))
+        ends = [text.index(word) for word in stop if word in text]
+        if ends:
+            yield from filter(None, [text[: min(ends)]])
+            return
+        held = max(
+            (len(part) for word in stop for part in _beginnings(word) if text.endswith(part)), default=0
+        )
+        ready, text = text[: len(text) - held], text[len(text) - held :]
+        yield from filter(None, [ready])
+    yield from filter(None, [text + decoder.decode(b"", final=True)])
+
+
+def _beginnings(word: str) -> list[str]:
+    return [word[:length] for length in range(1, len(word))]

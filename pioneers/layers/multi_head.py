@@ -1,0 +1,145 @@
+"""Multi-head attention: the layer that every pioneer uses.
+
+Axes: B batch, H heads, T queries, S keys, K head_dim, D d_model.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from pioneers.layers.attention import attention, attention_weights
+from pioneers.layers.cache import KVCache, MemoryCache
+from pioneers.layers.positions import Rotary
+
+
+class MultiHeadAttention(nn.Module):
+    """Multi-head attention: self-, cross- and grouped-query attention in one class.
+
+    Vaswani et al. 2017, section 3.2.2: ``Concat(head_1 … head_H) W^O``; grouped queries as in Ainslie et al.
+    2023.
+
+    Args:
+        d_model: D, width of what comes in and goes out.
+        num_heads: H.
+        num_kv_heads: number of key/value heads, shared by groups of query heads; H when left out.
+        head_dim: K; D / H when left out.
+        bias: whether the four projections have a bias.
+        dropout: share of the attention weights dropped in training.
+        scale: factor on the scores; ``1 / sqrt(K)`` when left out.
+
+    Raises:
+        ValueError: the heads do not divide the width, or the key/value heads do not divide the heads.
+
+    Example:
+        >>> import torch
+        >>> attn = MultiHeadAttention(12, 3)
+        >>> attn(torch.zeros(2, 5, 12)).shape
+        torch.Size([2, 5, 12])
+    """
+
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        *,
+        num_kv_heads: int | None = None,
+        head_dim: int | None = None,
+        bias: bool = True,
+        dropout: float = 0.0,
+        scale: float | None = None,
+    ) -> None:
+        super().__init__()
+        if head_dim is None and d_model % num_heads:
+            raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}, or give head_dim")
+        self.num_heads = num_heads
+        self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
+        if num_heads % self.num_kv_heads:
+            raise ValueError(f"num_kv_heads={num_kv_heads} must divide num_heads={num_heads}")
+        self.head_dim = d_model // num_heads if head_dim is None else head_dim
+        self.dropout, self.scale = dropout, scale
+        self.q_proj = nn.Linear(d_model, num_heads * self.head_dim, bias=bias)
+        self.k_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
+        self.v_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
+        self.o_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=bias)
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        causal: bool = False,
+        rotary: Rotary | None = None,
+        cache: KVCache | MemoryCache | None = None,
+    ) -> Tensor:
+        """Attend from ``query (B, T, D)`` to ``key`` and ``value (B, S, D)``; returns ``(B, T, D)``.
+
+        ``key`` is the query when left out (self-attention), ``value`` is the key. ``mask``, ``bias`` and
+        ``causal`` are those of :func:`attention`; ``rotary`` turns queries and keys by their positions. With
+        a ``cache`` the new keys and values are appended to it and the queries see everything in it; a
+        :class:`MemoryCache` keeps those of the first call for good.
+        """
+        query = _cast_once(query)
+        key = query if key is None else key
+        value = key if value is None else value
+        start = 0 if cache is None else cache.length
+        q = self._split(self.q_proj(query))
+        if rotary is not None:
+            q = rotary(q, start)
+        project = partial(self._keys_values, key, value, rotary, start)
+        k, v = project() if cache is None else cache.extend(project)
+        k, v = self._share(k), self._share(v)
+        dropout = self.dropout * self.training
+        out = attention(q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout, scale=self.scale)
+        return self.o_proj(out.transpose(1, 2).flatten(2))
+
+    def weights(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        *,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+        causal: bool = False,
+        rotary: Rotary | None = None,
+    ) -> Tensor:
+        """The weights ``(B, H, T, S)`` that :meth:`forward` uses for the same arguments (without a cache).
+
+        Args:
+            query: ``(B, T, D)``.
+            key: ``(B, S, D)``; the query when left out.
+            rotary: turns queries and keys by their positions.
+            how: ``mask``, ``bias`` and ``causal``.
+        """
+        key = query if key is None else key
+        q, k = self._split(self.q_proj(query)), self._split(self.k_proj(key))
+        if rotary is not None:
+            q, k = rotary(q), rotary(k)
+        return attention_weights(q, self._share(k), mask=mask, bias=bias, causal=causal, scale=self.scale)
+
+    def _keys_values(
+        self, key: Tensor, value: Tensor, rotary: Rotary | None, start: int
+    ) -> tuple[Tensor, Tensor]:
+        k, v = self._split(self.k_proj(key)), self._split(self.v_proj(value))
+        return (k if rotary is None else rotary(k, start)), v
+
+    def _split(self, x: Tensor) -> Tensor:
+        """(B, T, H·K) → (B, H, T, K)."""
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+
+    def _share(self, x: Tensor) -> Tensor:
+        """(B, kv heads, S, K) → (B, H, S, K): each key/value head serves a group of query heads."""
+        groups = self.num_heads // self.num_kv_heads
+        return x if groups == 1 else x.repeat_interleave(groups, dim=1)
+
+
+def _cast_once(x: Tensor) -> Tensor:
+    """``x`` as autocast wants it, if there is one: otherwise each projection makes a copy of its own."""
+    kind = x.device.type
+    known = torch.amp.is_autocast_available(kind)  # not to the meta device
+    if known and torch.is_autocast_enabled(kind) and x.dtype == torch.float32:
+        return x.to(torch.get_autocast_dtype(kind))
+    return x

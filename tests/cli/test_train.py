@@ -1,0 +1,341 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import pioneers
+from pioneers.cli import main, train
+from pioneers.cli import sources as sources_module
+from pioneers.cli.recipes import RECIPES
+from pioneers.cli.sources import read_pairs, read_text
+from pioneers.cli.tasks import Task
+from pioneers.data import Digits, RandomWindows, language_reference
+from pioneers.models import GPT, BERTForPretraining, Transformer, ViT
+from pioneers.tokenizers import FastBPE, WordPiece
+from pioneers.training import read_metrics
+from pioneers.weights import load_tokenizer
+
+KINDS = {"gpt": GPT, "bert": BERTForPretraining, "transformer": Transformer, "vit": ViT}
+
+
+def losses(folder):
+    return [(row["step"], row["loss"], row["val_loss"]) for row in read_metrics(folder / "metrics.jsonl")]
+
+
+def start(arguments, *launcher):
+    """A real process that trains, or a launcher of several."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    return subprocess.Popen(
+        [sys.executable, *launcher, "-m", "pioneers", *arguments],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell's background job ignores Ctrl-C, and so would all that it starts
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+
+
+def wait_for(path, process, seconds=120):
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end, f"no {path}"
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_a_run_ends_as_a_model_folder(model, trained):
+    folder = trained(model)
+    found = pioneers.from_pretrained(folder)
+    assert isinstance(found, KINDS[model])
+    assert not found.training
+    names = {path.name for path in folder.iterdir()}
+    assert {"config.json", "model.safetensors", "checkpoint.safetensors", "curve.png", "run.json"} <= names
+    rows = read_metrics(folder / "metrics.jsonl")
+    assert [row["step"] for row in rows] == [0, 2, 4, 6]
+    assert all(row["val_loss"] > 0 for row in rows)
+    assert ("accuracy" in rows[0]) == (model in ("transformer", "vit"))
+    assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(("model", "kind"), [("gpt", FastBPE), ("transformer", FastBPE), ("bert", WordPiece)])
+def test_the_tokenizer_lies_beside_the_model(model, kind, trained):
+    tokenizer, found = load_tokenizer(trained(model)), pioneers.from_pretrained(trained(model))
+    assert isinstance(tokenizer, kind)
+    assert tokenizer.vocab_size == found.config.vocab_size
+
+
+def test_the_model_is_the_best_one_and_the_checkpoint_the_last(command, tmp_path, capsys, monkeypatch):
+    scores = iter([3.0, 1.5, 2.0, 1.75])
+    monkeypatch.setattr(Task, "evaluate", lambda task, model: {"val_loss": next(scores)})
+    assert main(command("gpt", tmp_path)) == 0
+    assert "best after step 3: val_loss 1.500\n" in capsys.readouterr().out
+    result, last = load_file(tmp_path / "model.safetensors"), load_file(tmp_path / "checkpoint.safetensors")
+    kept = load_file(tmp_path / "checkpoint.best.safetensors")
+    assert all(torch.equal(tensor, kept[name]) for name, tensor in result.items())
+    assert not torch.equal(result["embed.token.weight"], last["model.embed.token.weight"])
+
+
+def test_a_run_says_what_it_does_and_what_comes_next(command, tmp_path, capsys):
+    assert main(command("transformer", tmp_path / "run")) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    lines = out.splitlines()
+    size = sum(p.numel() for p in pioneers.from_pretrained(tmp_path / "run").parameters())
+    assert lines[0] == f"Transformer of {size:,} parameters on cpu, to learn from 91 pairs"
+    assert lines[1] == f"begins in {tmp_path / 'run'}"
+    assert re.fullmatch(r"best after step \d: val_loss \d\.\d{3}, accuracy 0\.\d{3}", lines[2])
+    assert lines[-1] == f'try: pioneers translate {tmp_path / "run"} "Friday, March 1, 2024"'
+
+
+def test_a_finished_run_is_not_repeated(command, trained, capsys):
+    before = (trained("gpt") / "metrics.jsonl").read_text()
+    assert main(command("gpt", trained("gpt"))) == 0
+    assert f"has made all 7 steps in {trained('gpt')} before" in capsys.readouterr().out
+    assert (trained("gpt") / "metrics.jsonl").read_text() == before
+
+
+def test_a_killed_run_goes_on_as_if_it_had_never_stopped(command, tmp_path):
+    often = ["--log-every", "10", "--checkpoint-every", "10"]
+    arguments = command("gpt", tmp_path / "killed", *often, steps=80)
+    process = start(arguments)
+    wait_for(tmp_path / "killed" / "checkpoint.safetensors", process)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not (tmp_path / "killed" / "model.safetensors").exists()
+    again = start(arguments)
+    straight = start(command("gpt", tmp_path / "straight", *often, steps=80))
+    out, err = again.communicate()
+    assert (again.returncode, err) == (0, "")
+    assert int(re.search(r"goes on in .* after step (\d+) of 80", out)[1]) % 10 == 0
+    assert straight.communicate()[1] == ""
+    assert losses(tmp_path / "killed") == losses(tmp_path / "straight")
+    assert (tmp_path / "killed" / "model.safetensors").read_bytes() == (
+        tmp_path / "straight" / "model.safetensors"
+    ).read_bytes()
+
+
+def test_ctrl_c_says_what_is_saved_and_how_to_go_on(command, tmp_path):
+    process = start(command("gpt", tmp_path / "run", steps=100_000))
+    wait_for(tmp_path / "run" / "checkpoint.safetensors", process)
+    process.send_signal(signal.SIGINT)
+    err = process.communicate()[1]
+    assert process.returncode == 130
+    done = re.fullmatch(
+        r"pioneers: interrupted; (\d+) of 100000 steps are in .*run: the same command goes on from there",
+        err.strip(),
+    )
+    assert int(done[1]) % 3 == 0
+
+
+def test_an_interrupted_run_says_where_it_is_and_goes_on_from_there(command, tmp_path, capsys, monkeypatch):
+    with monkeypatch.context() as patch:
+        windows = RandomWindows.__call__
+
+        def interrupted(source, step):
+            if step == 5:
+                raise KeyboardInterrupt
+            return windows(source, step)
+
+        patch.setattr(RandomWindows, "__call__", interrupted)
+        assert main(command("gpt", tmp_path)) == 130
+    assert f"interrupted; 3 of 7 steps are in {tmp_path}: the same command" in capsys.readouterr().err
+    assert main(command("gpt", tmp_path)) == 0
+    assert f"goes on in {tmp_path} after step 3 of 7" in capsys.readouterr().out
+    assert [row[0] for row in losses(tmp_path)] == [0, 2, 4, 6]
+
+
+def test_interrupted_before_the_first_checkpoint_nothing_is_promised(command, tmp_path, capsys, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "fit", interrupted)
+    assert main(command("gpt", tmp_path)) == 130
+    assert "interrupted before anything was saved; the same command begins again" in capsys.readouterr().err
+
+
+def test_a_run_interrupted_without_a_checkpoint_may_begin_with_other_settings(command, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(train, "fit", lambda *args, **options: (_ for _ in ()).throw(KeyboardInterrupt))
+        assert main(command("gpt", tmp_path)) == 130
+    assert main(command("gpt", tmp_path, "--vocab-size", "277")) == 0
+    assert load_tokenizer(tmp_path).vocab_size == 277
+
+
+def test_other_settings_in_the_same_folder_are_refused(command, trained, sources, tmp_path, fails):
+    folder = trained("gpt")
+    assert fails(command("gpt", folder, "--seq-len", "19", steps=11)) == (
+        f"{folder} holds a run with --steps 7 (now 11), --seq-len 23 (now 19); ask for the same to go on "
+        "with it, or give --out a new folder"
+    )
+    (tmp_path / "other.txt").write_text(language_reference()[:15_000])
+    other = command("gpt", folder, "--text", tmp_path / "other.txt")
+    assert fails(other).startswith(f"{folder} holds a run with other data; ")
+    copy = tmp_path / "copy.txt"
+    copy.write_text(Path(sources["gpt"][1]).read_text())
+    assert main(command("gpt", folder, "--text", copy)) == 0  # the same text under another name
+    assert fails(command("bert", folder)).startswith(f"{folder} holds a run with --model gpt (now bert), ")
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "message"),
+    [
+        ("gpt", ["--num-heads", "5"], "GPTConfig: num_heads=5 must divide d_model=12"),
+        (
+            "gpt",
+            ["--text", "missing.txt"],
+            "there is no file 'missing.txt'; name one, or one of: shakespeare, lang",
+        ),
+        ("gpt", ["--vocab-size", "99"], "vocab_size=99 is too small: the 256 bytes"),
+        ("bert", ["--seq-len", "3"], "--seq-len 3 leaves no room between [CLS] and [SEP]; give at least 4"),
+        ("bert", ["--vocab-size", "20"], "vocab_size=20 is too small"),
+        ("transformer", ["--seq-len", "5"], "tokens, more than --seq-len 5: give --seq-len"),
+        (
+            "transformer",
+            ["--pairs", "dates", "--target", "tlh"],
+            "there is no target language 'tlh'; there are:",
+        ),
+        ("vit", ["--patch-size", "3"], "3"),
+    ],
+)
+def test_impossible_sizes_and_sources_are_named_before_training(
+    model, options, message, command, tmp_path, fails
+):
+    assert message in fails(command(model, tmp_path / "run", *options))
+    assert not list(tmp_path.glob("run/*"))
+
+
+def test_a_text_shorter_than_a_window_is_refused(command, tmp_path, fails):
+    for words, message in [
+        ("", "holds no text; choose another file"),
+        (
+            "a few words " * 20,
+            "tokens, which is too short for --seq-len 23: use a longer text or a smaller --seq-len",
+        ),
+    ]:
+        (tmp_path / "short.txt").write_text(words)
+        for model in ("gpt", "bert"):
+            found = fails(
+                command(model, tmp_path / "run", "--text", tmp_path / "short.txt", "--vocab-size", "280")
+            )
+            assert message in found
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("one\tun\ntwo\n", "line 2: 1 columns parted by tabs where 2 are expected"),
+        ("one\tun\n\tdeux\n", "line 2: a side is empty; give it a source and a target"),
+        ("one\tun\n", "holds one pair; at least two are needed, one of them to judge by"),
+    ],
+)
+def test_files_of_pairs_are_checked(text, message, command, tmp_path, fails):
+    (tmp_path / "pairs.tsv").write_text(text)
+    assert message in fails(command("transformer", tmp_path / "run", "--pairs", tmp_path / "pairs.tsv"))
+
+
+def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, tmp_path, fails, monkeypatch):
+    (tmp_path / "file").touch()
+    assert fails(command("gpt", tmp_path / "file")) == (
+        f"cannot write to {tmp_path / 'file'} (File exists); give another --out"
+    )
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    assert fails(command("gpt", tmp_path / "full")) == (
+        f"{tmp_path / 'full'} holds other files and no run; give --out a new folder"
+    )
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "run.json").write_text("{")
+    assert "run.json is damaged" in fails(command("gpt", tmp_path / "damaged"))
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000))
+    assert re.fullmatch(
+        r"the run needs about 0 MB and the disk of .* has 0 MB left; make room, or give another --out",
+        fails(command("gpt", tmp_path / "new")),
+    )
+
+
+def test_a_loss_that_is_no_number_ends_the_run_with_advice(command, tmp_path, fails, monkeypatch, capsys):
+    monkeypatch.setattr("pioneers.cli.tasks.causal_lm_loss", lambda logits, targets: logits.sum() * torch.nan)
+    monkeypatch.setattr(train, "_say", lambda line: None)
+    assert "the loss is nan at step 0: lower lr" in fails(command("gpt", tmp_path))
+
+
+def test_a_missing_matplotlib_costs_the_curve_only(command, tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(command("vit", tmp_path)) == 0
+    assert "no curve, because matplotlib is not installed: pip install" in capsys.readouterr().out
+    assert (tmp_path / "model.safetensors").exists()
+    assert not (tmp_path / "curve.png").exists()
+
+
+def test_two_processes_train_as_one(command, tmp_path):
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
+    runs = [
+        start(command("gpt", tmp_path / "one", "--batch-size", "6")),
+        start(command("gpt", tmp_path / "two", "--batch-size", "6"), *launcher),
+    ]
+    for run in runs:
+        out, err = run.communicate()
+        assert run.returncode == 0, err
+        assert out.count("begins in") == 1
+    two, one = losses(tmp_path / "two"), losses(tmp_path / "one")
+    assert [row[0] for row in two] == [row[0] for row in one]
+    assert [row[1] for row in two] == pytest.approx([row[1] for row in one], rel=1e-4)
+    assert (
+        pioneers.from_pretrained(tmp_path / "two").config == pioneers.from_pretrained(tmp_path / "one").config
+    )
+
+
+def test_later_processes_read_what_the_first_one_wrote(monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(train, "rank", lambda: 1)
+    assert train._first_process_first(lambda: made.append(len(made)) or 7) == 7
+    assert made == [0]
+    train._say("nothing")
+    train._conclude(None, None, None, [])
+    assert capsys.readouterr().out == ""
+
+
+def test_texts_and_pairs_go_by_name(monkeypatch):
+    monkeypatch.setattr(sources_module, "TRAIN_PAIRS", 211)
+    monkeypatch.setattr(sources_module, "TEST_PAIRS", 31)
+    assert read_text("language-reference").data == language_reference()
+    train_pairs, test_pairs = read_pairs("numbers", "de").data
+    assert (len(train_pairs), len(test_pairs)) == (211, 31)
+    assert not {source for source, _ in train_pairs} & {source for source, _ in test_pairs}
+    assert read_pairs("numbers", "de").sha256 != read_pairs("numbers", "fr").sha256
+
+
+def test_the_last_tenth_of_a_file_of_pairs_is_held_out(sources):
+    train_pairs, test_pairs = read_pairs(sources["transformer"][1], "fr").data
+    lines = Path(sources["transformer"][1]).read_text().splitlines()
+    assert ["\t".join(pair) for pair in train_pairs + test_pairs] == lines
+    assert (len(train_pairs), len(test_pairs)) == (91, 10)
+
+
+def test_pictures_decide_the_sizes_of_a_vit():
+    args = SimpleNamespace(preset="digits", d_model=None, patch_size=None)
+    large = Digits(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
+    config = RECIPES["vit"].configure(args, (large, large))
+    assert (config.image_size, config.patch_size, config.num_classes, config.d_model) == (28, 4, 5, 64)
+    args.patch_size = 7
+    assert RECIPES["vit"].configure(args, (large, large)).patch_size == 7
+
+
+def test_settings_are_on_disk_as_they_were_given(trained):
+    settings = json.loads((trained("gpt") / "run.json").read_text())
+    given = {"model": "gpt", "preset": "mini", "d_model": 12, "seq_len": 23, "steps": 7, "lr": 0.004}
+    assert given.items() <= settings.items()
+    assert "out" not in settings
+    assert re.fullmatch(r"[0-9a-f]{64}", settings["data"])

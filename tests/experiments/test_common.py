@@ -1,0 +1,70 @@
+"""Experiments: each run is done once, an interrupted experiment goes on, a changed one begins anew."""
+
+import importlib.util
+import json
+
+import pytest
+
+
+@pytest.fixture
+def common(root, tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("common", root / "experiments" / "common.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "FINISHED", tmp_path / "finished")
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
+    return module
+
+
+CASES = {"small": {"width": 2}, "large": {"width": 7}}
+
+
+def test_every_case_is_run_with_every_seed(common):
+    def one_case(seed, steps, width):
+        return {"loss": seed + steps / width, "curve": (seed, width)}
+
+    result = json.loads(common.run("demo", CASES, one_case, config={"steps": 3}).read_text())
+    assert [(row["case"], row["seed"]) for row in result["rows"]] == [
+        (case, seed) for seed in range(5) for case in CASES
+    ]
+    assert result["rows"][3]["loss"] == pytest.approx(1 + 3 / 7, rel=1e-4)
+    assert result["rows"][3]["curve"] == [1, 7]
+    assert result["command"] == "make experiments NAME=demo"
+    assert result["config"] == {"steps": 3}
+    assert list((common.RESULTS).iterdir()) == [common.RESULTS / "demo.json"]
+
+
+def test_an_interrupted_experiment_goes_on(common):
+    done = []
+
+    def one_case(seed, width):
+        if len(done) == 4:
+            raise KeyboardInterrupt
+        done.append((width, seed))
+        return {"loss": float(seed)}
+
+    with pytest.raises(KeyboardInterrupt):
+        common.run("demo", CASES, one_case, config={})
+    assert not common.RESULTS.exists()
+    before = list(done)
+    done.clear()
+    common.run("demo", CASES, lambda seed, width: done.append((width, seed)) or {}, config={})
+    assert sorted(before + done) == sorted(
+        (case["width"], seed) for case in CASES.values() for seed in range(5)
+    )
+
+
+def test_another_config_or_case_is_run_afresh(common):
+    done = []
+
+    def one_case(seed, width, lr):
+        done.append((seed, width, lr))
+        return {}
+
+    common.run("demo", CASES, one_case, config={"lr": 0.1}, seeds=[0])
+    common.run("demo", CASES, one_case, config={"lr": 0.1}, seeds=[0])
+    assert len(done) == 2
+    common.run("demo", CASES, one_case, config={"lr": 0.2}, seeds=[0])
+    assert done[2:] == [(0, 2, 0.2), (0, 7, 0.2)]
+    common.run("demo", CASES | {"large": {"width": 9}}, one_case, config={"lr": 0.2}, seeds=[0])
+    assert done[4:] == [(0, 9, 0.2)]

@@ -1,0 +1,220 @@
+"""What every exported model must do: learn with all its parameters, compile, run in bfloat16, go to JSON and
+back. Sizes differ from one another, so that a swapped axis cannot pass: B 5, T 7, S 11, V 17.
+"""
+
+import copy
+import dataclasses
+import json
+
+import pytest
+import torch
+from torch import nn
+
+from pioneers import models
+from pioneers.config import Config
+from pioneers.device import autocast, best_device
+from pioneers.layers import padding_mask
+
+B, T, S, V, D, CLASSES = 5, 7, 11, 17, 12, 3
+TEXT = {"vocab_size": V, "max_seq_len": 13, "d_model": D, "num_layers": 2, "num_heads": 3}
+GPT = models.GPTConfig(**TEXT)
+BERT = models.BERTConfig(**TEXT, dropout=0.0)
+SEQ2SEQ = models.TransformerConfig(**TEXT, d_ff=19, dropout=0.0)
+VIT = models.ViTConfig(
+    image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2
+)
+CONFIGS = {
+    "gpt": (models.GPT, GPT),
+    "gpt post-norm": (models.GPT, GPT.replace(norm_first=False, activation="gelu")),
+    "bert for pretraining": (models.BERTForPretraining, BERT.replace(num_segments=4)),
+    "transformer": (models.Transformer, SEQ2SEQ),
+    "transformer sandwich": (models.Transformer, SEQ2SEQ.replace(norm_placement="sandwich")),
+    "vit": (models.ViT, VIT),
+}
+DEVICES = sorted({"cpu", best_device().type})
+
+
+class Pooled(nn.Module):
+    """BERT with a head that reads the pooled vector."""
+
+    def __init__(self):
+        super().__init__()
+        self.bert = models.BERT(BERT)
+        self.head = models.ClassificationHead(D, CLASSES, dropout=0.0)
+
+    def forward(self, input_ids, mask):
+        return self.head(self.bert.pool(self.bert(input_ids, mask=mask)))
+
+
+class Span(nn.Module):
+    """BERT with a head that points at tokens; the pooler does not take part."""
+
+    def __init__(self):
+        super().__init__()
+        self.bert = models.BERT(BERT)
+        self.bert.pooler.requires_grad_(False)
+        self.head = models.SpanHead(D)
+
+    def forward(self, input_ids, segment_ids):
+        return self.head(self.bert(input_ids, segment_ids=segment_ids))
+
+
+class Task(nn.Module):
+    """GPT with a task, beside its own logits for the auxiliary loss."""
+
+    def __init__(self, num_classes):
+        super().__init__()
+        self.task = models.GPTTaskModel(models.GPT(GPT), num_classes, dropout=0.0)
+
+    def forward(self, input_ids, extract):
+        logits, hidden = self.task(input_ids, extract)
+        return logits, self.task.gpt.lm_head(hidden)
+
+
+def ids(length):
+    return torch.randint(V, (B, length))
+
+
+def segments(count):
+    return torch.arange(B * T).view(B, T) % count
+
+
+CASES = {
+    **{name: (lambda made=made: made[0](made[1])) for name, made in CONFIGS.items()},
+    "bert classifier": Pooled,
+    "bert span": Span,
+    "gpt classifier": lambda: Task(CLASSES),
+    "gpt multiple choice": lambda: Task(None),
+    "lstm": lambda: models.LSTMLanguageModel(V, D, num_layers=2),
+    "resnet": lambda: models.SmallResNet(2, CLASSES, width=7, blocks_per_stage=2),
+}
+INPUTS = {
+    "bert for pretraining": lambda: ((ids(T),), {"segment_ids": segments(4)}),
+    "bert classifier": lambda: ((ids(T), padding_mask(torch.tensor([7, 2, 5, 1, 3]), T)), {}),
+    "bert span": lambda: ((ids(T), segments(2)), {}),
+    "transformer": lambda: ((ids(S), ids(T)), {"lengths": torch.tensor([11, 2, 5, 1, 3])}),
+    "transformer sandwich": lambda: ((ids(S), ids(T)), {}),
+    "gpt classifier": lambda: ((ids(T), torch.tensor([6, 1, 4, 0, 2])), {}),
+    "gpt multiple choice": lambda: ((torch.randint(V, (2, 5, T)), torch.arange(10).view(2, 5) % T), {}),
+    "vit": lambda: ((torch.randn(B, 2, 15, 15),), {}),
+    "resnet": lambda: ((torch.randn(B, 2, 11, 13),), {}),
+}
+
+
+def to(device, x):
+    return x.to(device) if isinstance(x, torch.Tensor) else x
+
+
+def build(name, device="cpu"):
+    """A model, and a function that calls a model on fixed inputs and gives a list of its outputs."""
+    torch.manual_seed(0)
+    args, kwargs = INPUTS.get(name, lambda: ((ids(T),), {}))()
+
+    def run(model, dtype=torch.float32):
+        cast = [to(device, x).to(dtype) if x.is_floating_point() else to(device, x) for x in args]
+        out = model(*cast, **{key: to(device, x) for key, x in kwargs.items()})
+        return [out] if isinstance(out, torch.Tensor) else list(out)
+
+    return CASES[name]().to(device), run
+
+
+def gradients(model, outputs):
+    """The gradients of a weighted sum of all outputs, in float32, by the name of the parameter."""
+    model.zero_grad()
+    generator = torch.Generator().manual_seed(1)
+    weighted = [(x.float() * torch.randn(x.shape, generator=generator).to(x.device)).sum() for x in outputs]
+    sum(weighted).backward()
+    return {n: p.grad.float() for n, p in model.named_parameters() if p.requires_grad and p.grad is not None}
+
+
+def exported(base):
+    things = [getattr(models, name) for name in models.__all__]
+    return {thing for thing in things if isinstance(thing, type) and issubclass(thing, base)}
+
+
+def test_no_exported_model_is_missing_here():
+    covered = {type(module) for make in CASES.values() for module in make().modules()}
+    assert exported(nn.Module) - covered == set()
+    assert exported(Config) - {type(config) for _, config in CONFIGS.values()} == set()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", CASES)
+def test_gradient_reaches_every_parameter(name, device):
+    model, run = build(name, device)
+    outputs = run(model)
+    assert all(x.isfinite().all() for x in outputs)
+    reached = {n for n, grad in gradients(model, outputs).items() if grad.isfinite().all() and grad.any()}
+    silent = {n for n, p in model.named_parameters() if p.requires_grad} - reached
+    # A bias on the keys adds the same amount to every score of a row, which softmax takes out again.
+    assert {n for n in silent if not n.endswith("k_proj.bias")} == set()
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_configuration_goes_to_json_and_back_and_makes_the_same_model(name):
+    model_class, config = CONFIGS[name]
+    again = type(config).from_json(config.to_json())
+    assert again == config
+    assert json.loads(config.to_json()) == dataclasses.asdict(config)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 3
+    model, run = build(name)
+    twin = model_class(again)
+    twin.load_state_dict(model.state_dict())
+    for ours, theirs in zip(run(twin.eval()), run(model.eval()), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def assert_compiled_equals_eager(model, run, **how):
+    expected = run(model)
+    wanted = gradients(model, expected)
+    torch.compiler.reset()
+    got = run(torch.compile(model, fullgraph=True, **how))  # fullgraph: a break in the graph is an error
+    for ours, theirs in zip(got, expected, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-5)
+    grads = gradients(model, got)
+    assert grads.keys() == wanted.keys()
+    for parameter, grad in grads.items():
+        torch.testing.assert_close(grad, wanted[parameter], atol=1e-5, rtol=1e-4, msg=parameter)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", CASES)
+def test_compiles_into_one_graph(name, device):
+    with torch._dynamo.config.patch(allow_rnn=True):  # PyTorch's own LSTM is traced on request only
+        assert_compiled_equals_eager(*build(name, device), backend="aot_eager")
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_runs_compiled_to_machine_code(device):
+    _, run = build("gpt", device)
+    assert_compiled_equals_eager(models.GPT(GPT.replace(num_layers=1)).to(device), run)
+
+
+def relative_error(got, expected):
+    return ((got.float() - expected.float()).norm() / expected.float().norm()).item()
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("weights", ["float32 under autocast", "bfloat16"])
+@pytest.mark.parametrize("name", CASES)
+def test_bfloat16_stays_close_to_float32(name, weights, device):
+    """bfloat16 keeps 8 bits, so one rounding errs by up to 0.4%, and some dozens follow one another."""
+    model, run = build(name, device)
+    expected = run(model)
+    wanted = gradients(model, expected)
+    if weights == "bfloat16":
+        low = copy.deepcopy(model).to(torch.bfloat16)
+        got = run(low, torch.bfloat16)
+    else:
+        low = model
+        with autocast(torch.device(device), "bf16"):
+            got = run(low)
+    assert {x.dtype for x in got} == {torch.bfloat16}
+    errors = [relative_error(x.detach(), y.detach()) for x, y in zip(got, expected, strict=True)]
+    assert max(errors) < 0.03
+    grads = gradients(low, got)
+    assert all(grad.isfinite().all() for grad in grads.values())
+    whole = [torch.cat([g[n].flatten() for n in wanted]) for g in (grads, wanted)]
+    # Where the input of a ReLU changes its sign the gradient jumps, and the residual network is full of them.
+    assert relative_error(*whole) < (0.3 if name == "resnet" else 0.06)
