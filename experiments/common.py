@@ -1,0 +1,96 @@
+"""What every experiment shares: several seeds of each case, kept as they finish, and one result file."""
+
+import json
+import math
+import os
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from pioneers.progress import progress
+
+ROOT = Path(__file__).resolve().parents[1]
+FINISHED = ROOT / "_build" / "experiments"  # one JSON line per finished run
+RESULTS = ROOT / "experiments" / "results"
+
+Row = dict[str, Any]
+
+
+def run(
+    name: str,
+    cases: Mapping[str, Mapping[str, Any]],
+    one_case: Callable[..., Mapping[str, Any]],
+    *,
+    config: Mapping[str, Any],
+    seeds: Iterable[int] = range(5),
+) -> Path:
+    """Run every case with every seed and write ``experiments/results/NAME.json``.
+
+    A run that was interrupted goes on where it stopped; runs of another config or case are done again.
+
+    Args:
+        name: of the experiment.
+        cases: name of a case → keyword arguments that make it.
+        one_case: called as ``one_case(seed=seed, **config, **case)``; returns numbers or lists of numbers.
+        config: keyword arguments that all cases share; they are written into the result.
+        seeds: which each case is run with.
+
+    Returns:
+        The path of the result file.
+    """
+    path = FINISHED / f"{name}.jsonl"
+    finished = _read(path)
+    wanted = [(case, seed) for seed in seeds for case in cases]
+    rows = []
+    for case, seed in progress(wanted, desc=name):
+        asked = {"case": case, "seed": seed, "arguments": _plain({**config, **cases[case]})}
+        row = next((r for r in finished if r.items() >= asked.items()), None)
+        if row is None:
+            start = time.perf_counter()
+            numbers = _plain(one_case(seed=seed, **config, **cases[case]))
+            row = {**asked, **numbers, "seconds": round(time.perf_counter() - start, 1)}
+            finished.append(row)
+            _write(path, "".join(json.dumps(r) + "\n" for r in finished))
+        rows.append({key: value for key, value in row.items() if key != "arguments"})
+    head = {
+        "command": f"make experiments NAME={name}",
+        "config": config,
+        "cases": cases,
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "machine": f"{platform.machine()}, {torch.get_num_threads()} thread(s)",
+        "seconds": round(sum(row["seconds"] for row in rows), 1),
+    }
+    return _write(RESULTS / f"{name}.json", _layout(head, rows))
+
+
+def _layout(head: Mapping[str, Any], rows: list[Row]) -> str:
+    """JSON with one line per row, so that a change of a number is a change of a line."""
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    return "{" + ",\n".join([*lines, '"rows": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]"]) + "}\n"
+
+
+def _plain(value: Any) -> Any:
+    """Tensors and tuples as lists, numbers to five digits: what JSON gives back as it was."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, torch.Tensor):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return float(f"{value:.5g}") if isinstance(value, float) and math.isfinite(value) else value
+
+
+def _read(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def _write(path: Path, text: str) -> Path:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = path.with_suffix(f"{path.suffix}.{os.getpid()}")
+    unfinished.write_text(text)
+    return unfinished.replace(path)
