@@ -60,7 +60,8 @@ format: .venv/.ready
 NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
 
 test: lint book
-	pytest --cov --cov-report=term:skip-covered --nbval --nbval-current-env --nbval-cell-timeout=600 --doctest-modules pioneers tests $(NOTEBOOKS)
+	pytest --cov --cov-report=term:skip-covered --doctest-modules pioneers tests
+	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 $(NOTEBOOKS)
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage
