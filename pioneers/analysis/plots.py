@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 STYLE: dict[str, Any] = {
     "figure.figsize": (7.0, 3.4),
-    "figure.dpi": 110,
+    "figure.dpi": 96,
     "figure.constrained_layout.use": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
