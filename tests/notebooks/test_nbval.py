@@ -21,8 +21,8 @@ def executed():
 
 def command(root):
     """The options with which `make test` runs the notebooks again."""
-    options = re.search(r"^\tpytest (--nbval (--\S+ )+)", (root / "Makefile").read_text(), re.MULTILINE)[1].split()
-    return [sys.executable, "-m", "pytest", "-q", "-c", str(root / "pyproject.toml"), *options]
+    options = re.search(r"^\tpytest (--nbval (--\S+ )+)", (root / "Makefile").read_text(), re.MULTILINE)[1]
+    return [sys.executable, "-m", "pytest", "-q", "-c", str(root / "pyproject.toml"), *options.split()]
 
 
 def outcomes(notebook, root, tmp_path):
