@@ -95,7 +95,7 @@ def _machine() -> Iterator[Finding]:
     except RuntimeError as error:
         yield Finding("device", "cannot be used", str(error))
         return
-    yield Finding("device", f"{device}, {torch.get_num_threads()} threads")
+    yield Finding("device", f"{device}, threads: {torch.get_num_threads()}")
     for precision in ("fp32", "bf16", "fp16"):
         yield _precision(device, precision)
 

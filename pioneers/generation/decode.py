@@ -14,7 +14,7 @@ from pioneers.generation.next_token import (
     of_encoder_decoder,
     of_language_model,
 )
-from pioneers.generation.sampling import filter_logits, sample
+from pioneers.generation.sampling import sampler
 from pioneers.progress import progress
 
 
@@ -61,14 +61,8 @@ def generate(
         torch.Size([2, 8])
     """
     check(model, input_ids, max_new_tokens)
-    generator = torch.Generator(device=input_ids.device).manual_seed(seed)
-
-    def draw(logits: Tensor) -> Tensor:
-        if top_k == 1:
-            return logits.argmax(-1)
-        logits = filter_logits(logits, temperature=temperature, top_k=top_k, top_p=top_p)
-        return sample(logits, generator=generator)[:, 0]
-
+    device = input_ids.device
+    draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
     with torch.inference_mode():
         next_token = of_language_model(model, use_cache=use_cache)
         tokens = _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)

@@ -1,5 +1,7 @@
 """From logits to the next token."""
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -49,3 +51,18 @@ def sample(logits: Tensor, *, generator: torch.Generator | None = None) -> Tenso
                 [1]])
     """
     return torch.multinomial(logits.float().softmax(-1), 1, generator=generator)
+
+
+def sampler(
+    *, temperature: float, top_k: int | None, top_p: float | None, seed: int, device: torch.device
+) -> Callable[[Tensor], Tensor]:
+    """What draws one token per row: logits ``(B, V)`` → ids ``(B,)``, by the arguments of ``generate``."""
+    generator = torch.Generator(device=device).manual_seed(seed)
+
+    def draw(logits: Tensor) -> Tensor:
+        if top_k == 1:
+            return logits.argmax(-1)
+        logits = filter_logits(logits, temperature=temperature, top_k=top_k, top_p=top_p)
+        return sample(logits, generator=generator)[:, 0]
+
+    return draw

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pioneers.generation.next_token import LanguageModel, check, of_language_model
-from pioneers.generation.sampling import filter_logits, sample
+from pioneers.generation.sampling import sampler
 
 
 class Spells(Protocol):
@@ -35,15 +35,15 @@ def stream(
     The arguments and errors are those of :func:`generate`.
     """
     check(model, input_ids, max_new_tokens)
-    generator = torch.Generator(device=input_ids.device).manual_seed(seed)
+    device = input_ids.device
+    draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
     next_token = of_language_model(model, use_cache=True)
     for _ in range(max_new_tokens):
-        logits = filter_logits(next_token(input_ids), temperature=temperature, top_k=top_k, top_p=top_p)
-        drawn = sample(logits, generator=generator)
+        drawn = draw(next_token(input_ids))
         yield int(drawn)
         if int(drawn) in stop_ids:
             break
-        input_ids = torch.cat([input_ids, drawn], dim=1)
+        input_ids = torch.cat([input_ids, drawn[:, None]], dim=1)
 
 
 def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ()) -> Iterator[str]:
