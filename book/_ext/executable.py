@@ -18,6 +18,8 @@ from pathlib import Path
 import imagesize
 from docutils import nodes
 from myst_nb.core import render
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 
@@ -93,14 +95,14 @@ def visit_as(tag):
     return visit, depart
 
 
-def join_pieces_in_a_copy():
-    """What a cell prints may come in pieces. MyST-NB joins them in place, and so writes them twice."""
-    join = render.coalesce_streams
-    render.coalesce_streams = lambda outputs: join(copy.deepcopy(outputs))
+def join_pieces(outputs):
+    """What a cell prints may come in pieces. MyST-NB would give each a line of its own, and write them twice."""
+    cell = NotebookNode(outputs=copy.deepcopy(outputs))
+    return CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)[0].outputs
 
 
 def setup(app):
-    join_pieces_in_a_copy()
+    render.coalesce_streams = join_pieces
     app.add_node(Details, html=visit_as("details"))
     app.add_node(Summary, html=visit_as("summary"))
     app.add_post_transform(FoldDropdowns)
