@@ -96,7 +96,7 @@ def visit_as(tag):
 
 
 def join_pieces(outputs):
-    """What a cell prints may come in pieces. MyST-NB would give each a line of its own, and write them twice."""
+    """What a cell prints may come in pieces. MyST-NB would break lines between them, and write them twice."""
     cell = NotebookNode(outputs=copy.deepcopy(outputs))
     return CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)[0].outputs
 
