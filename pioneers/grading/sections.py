@@ -8,6 +8,22 @@ SECTIONS = {
     "sec-causal": "lecture 2, “The causal mask: no looking ahead”",
     "sec-padding": "lecture 2, “The padding mask, and rows with nothing to see”",
     "sec-multihead-preview": "lecture 2, “What multi-head attention adds”",
+    "sec-sinusoids": "lecture 4, “Sinusoids”",
+    "sec-shift": "lecture 4, “The shift is a rotation: proof”",
+    "sec-distance": "lecture 4, “Dot products know distances”",
+    "sec-relative": "lecture 4, “Relative positions in the scores”",
+    "sec-t5": "lecture 4, “T5: one number for each bucket of distances”",
+    "sec-alibi": "lecture 4, “ALiBi: a straight line, and nothing learned”",
+    "sec-rope": "lecture 4, “Rotary positions”",
+    "sec-rope-derived": "lecture 4, “The derivation: what the wish forces”",
+    "sec-residual": "lecture 5, “The sum: residual connections”",
+    "sec-layernorm": "lecture 5, “The norm: LayerNorm and RMSNorm”",
+    "sec-rmsnorm": "lecture 5, “RMSNorm: without the mean”",
+    "sec-norm-placement": "lecture 5, “Where the norm stands: post, pre, sandwich”",
+    "sec-ffn": "lecture 5, “The small network: feed-forward layers”",
+    "sec-activations": "lecture 5, “Activations: from ReLU to GELU”",
+    "sec-gated": "lecture 5, “Gates of their own: SwiGLU and GeGLU”",
+    "sec-block": "lecture 5, “The whole block”",
 }
 
 

@@ -44,11 +44,14 @@ def test_probes_are_the_same_each_time(key) -> None:
     assert all(str(a.args) == str(b.args) for a, b in zip(first, second, strict=True))
 
 
-def test_sections_and_equations_are_those_of_the_lecture() -> None:
-    text = (LECTURES / "02_self_attention.md").read_text()
-    titles = dict(re.findall(r"^\((sec-[\w-]+)\)=\n#+ (.+)$", text, flags=re.MULTILINE))
-    assert {f"lecture 2, “{titles[anchor]}”" for anchor in SECTIONS} == set(SECTIONS.values())
-    equations = set(re.findall(r"^\$\$ \((eq-[\w-]+)\)$", text, flags=re.MULTILINE))
+def test_sections_and_equations_are_those_of_the_lectures() -> None:
+    titles, equations = {}, set()
+    for page in LECTURES.glob("*.md"):
+        text = page.read_text()
+        found = re.findall(r"^\((sec-[\w-]+)\)=\n#+ (.+)$", text, flags=re.MULTILINE)
+        titles |= {anchor: f"lecture {int(page.name[:2])}, “{title}”" for anchor, title in found}
+        equations |= set(re.findall(r"^\$\$ \((eq-[\w-]+)\)$", text, flags=re.MULTILINE))
+    assert {anchor: titles[anchor] for anchor in SECTIONS} == SECTIONS
     for exercise in map(find, numbers()):
         used = (exercise, *exercise.mistakes, *exercise.properties)
         assert {thing.equation for thing in used} - {""} <= equations
