@@ -1,4 +1,4 @@
-"""The command ``pioneers``: train, generate, translate, convert, bench, doctor. It only wires the package."""
+"""The command ``pioneers``: train, generate, translate, convert, bench, grade, doctor. It only wires it."""
 
 from pioneers.cli.commands import main
 

@@ -15,6 +15,7 @@ COMMANDS = {
     "translate": "let a Transformer translate",
     "convert": "carry weights over to Hugging Face's layout, or from it",
     "bench": "measure speed side by side with other libraries",
+    "grade": "grade a lab of a class, each submission in a jail",
     "doctor": "see what works on this machine, and what to install",
 }
 DESCRIPTION = "Transformers to train, to use and to take apart, from the book Pioneering Transformers."

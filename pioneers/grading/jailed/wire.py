@@ -168,9 +168,13 @@ def _gradients(grads: dict[str, Any], probe: Probe) -> dict[str, Tensor | None]:
     for name, x in probe.args.items():
         grad = grads.get(name)
         if isinstance(x, Tensor) and name in grads:
-            fits = isinstance(grad, Tensor) and grad.shape == x.shape and grad.dtype == x.dtype
-            fitting[name] = grad if fits and grad.is_meta == x.is_meta else None
+            fits = isinstance(grad, Tensor) and _alike(grad, x)
+            fitting[name] = grad if fits else None
     return fitting
+
+
+def _alike(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.is_meta == b.is_meta
 
 
 def _text(content: Any) -> str:

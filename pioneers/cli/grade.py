@@ -1,0 +1,86 @@
+"""``pioneers grade``: a lab of a whole class, each submission in a jail, judged outside of it."""
+
+import os
+import sys
+from argparse import Namespace
+from collections import Counter
+from pathlib import Path
+
+from pioneers.cli.parser import Parser, count, number
+from pioneers.grading.grader.batch import Class, grade_class
+from pioneers.grading.grader.jail import Limits, NoJail
+from pioneers.grading.grader.publish import publish
+from pioneers.grading.grader.record import check_gradebook, record, standing
+from pioneers.grading.grader.self_test import holes
+
+DESCRIPTION = """\
+Grade what a class handed in for a lab: COURSE is the folder of an nbgrader course, the work lies in
+COURSE/submitted/STUDENT/LAB. Every submission gets a score, a cause for every lost point, and flags
+for the teacher. Marks go into gradebook.db, pages into feedback/ and reports/. The same command goes
+on after an interruption; what has not changed is not graded again, and marks made by hand stay."""
+EPILOG = """\
+examples:
+  pioneers grade course 01_self_attention
+  pioneers grade course 01_self_attention --processes 8 --again
+
+Submissions run in a jail of bubblewrap, which is tried first. Without one the command refuses.
+"""
+DEFAULTS = Limits()
+
+
+def add_arguments(parser: Parser) -> None:
+    """The course, the lab, and what a submission may use."""
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
+    parser.add_argument("lab", metavar="LAB", help="the name of the lab")
+    cores = len(os.sched_getaffinity(0))
+    parser.add_argument("--processes", type=count, default=cores, metavar="N", help="submissions at once")
+    parser.add_argument("--again", action="store_true", help="also grade what has not changed")
+    parser.add_argument(
+        "--trust-this-class",
+        action="store_true",
+        help="run without a jail: every student can then read and change everything you can",
+    )
+    limits = parser.add_argument_group("what a submission may use")
+    limits.add_argument("--minutes", type=number, default=DEFAULTS.total / 60, metavar="X", help="in all")
+    limits.add_argument(
+        "--memory", type=number, default=DEFAULTS.memory / 2**30, metavar="GIB", help="in all"
+    )
+
+
+def run(args: Namespace) -> int:
+    """Grade, record, publish, and say where everything is."""
+    limits = Limits(memory=int(args.memory * 2**30), total=args.minutes * 60)
+    check_gradebook(args.course, args.lab)
+    what = Class(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
+    if not what.students():
+        raise ValueError(
+            f"nobody handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
+        )
+    if args.trust_this_class:
+        print(
+            "pioneers: no jail: this class is trusted with all that you can read and change", file=sys.stderr
+        )
+    else:
+        _try_the_jail(limits)
+    results = sorted(
+        grade_class(what, processes=args.processes, again=args.again), key=lambda r: r["student"]
+    )
+    record(what.course, args.lab, results)
+    page = publish(what.course, args.lab, results, standing(what.course, args.lab))
+    kinds = Counter(flag["kind"] for result in results for flag in result["flags"])
+    print(f"{len(results)} submissions graded: marks in {args.course / 'gradebook.db'}")
+    print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))
+    print(f"the class: {page}")
+    return 0
+
+
+def _try_the_jail(limits: Limits) -> None:
+    """Refuse where strangers could get out."""
+    cure = "grade on a machine with user namespaces, or, if you trust every student, add --trust-this-class"
+    try:
+        found = holes(limits)
+    except NoJail as reason:
+        raise RuntimeError(f"no jail on this machine: {reason}; {cure}") from None
+    if found:
+        raise RuntimeError(f"the jail leaks: a student could {', '.join(found)}; {cure}")

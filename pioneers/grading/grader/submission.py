@@ -1,0 +1,146 @@
+"""What a student handed in, read without trust: a file of measured size, no links, no more than cells."""
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import nbformat
+
+MOST_BYTES = 64 << 20
+MOST_CELLS = 1000
+PICTURES = ("image/png", "image/jpeg")
+
+
+class Flag(NamedTuple):
+    """Something a teacher may want to look at.
+
+    Attributes:
+        kind: in a word or two.
+        text: in a sentence.
+    """
+
+    kind: str
+    text: str
+
+
+class Refused(Exception):
+    """The submission cannot be graded; the message says why, in words for the student."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell as it was handed in.
+
+    Args:
+        kind: ``code``, ``markdown`` or ``raw``.
+        source: its text.
+        grade_id: nbgrader's name for it, if it still has one.
+        points: what its metadata say it is worth.
+        attachments: pictures in a text cell.
+    """
+
+    kind: str
+    source: str
+    grade_id: str
+    points: Any
+    attachments: dict[str, dict[str, str]]
+
+
+def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
+    """The notebook in a student's ``folder`` for the ``lab``, also under another name.
+
+    Raises:
+        Refused: there is none.
+    """
+    if folder.is_symlink() or folder.parent.is_symlink():
+        raise Refused("The folder handed in is a link, and links are not followed.")
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
+    notebooks = [path for path in files if path.suffix == ".ipynb"]
+    flags = [
+        Flag("link", f"{path.name} is a link; it was not followed.") for path in entries if path.is_symlink()
+    ]
+    others = [
+        path.name
+        for path in entries
+        if path not in notebooks and not path.is_symlink() and path.name[0] != "."
+    ]
+    if others:
+        flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
+    right = folder / f"{lab}.ipynb"
+    if right not in notebooks:
+        if not notebooks:
+            raise Refused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
+        right = max(notebooks, key=lambda path: path.lstat().st_mtime)
+        flags.append(Flag("renamed", f"The notebook is called {right.name}; it was taken for {lab}.ipynb."))
+    return right, flags
+
+
+def read(data: bytes) -> list[Cell]:
+    """The cells of a notebook.
+
+    Raises:
+        Refused: it is none, or has too many.
+    """
+    try:
+        notebook = json.loads(data.decode("utf-8-sig"))
+        if "worksheets" in notebook:  # as notebooks were until 2014
+            notebook = nbformat.convert(nbformat.from_dict(notebook), 4)
+        cells = [_cell(cell) for cell in notebook["cells"]]
+    except RecursionError:
+        raise Refused("The notebook is nested too deeply to be one.") from None
+    except Exception as error:  # a stranger's file can be wrong in any way
+        raise Refused(
+            f"The file is not a notebook ({type(error).__name__}); hand in the .ipynb itself."
+        ) from None
+    if len(cells) > MOST_CELLS:
+        raise Refused(f"The notebook has {len(cells):,} cells; {MOST_CELLS:,} are allowed.")
+    return cells
+
+
+def contents(path: Path) -> bytes:
+    """The bytes of a regular file that is not too large.
+
+    Raises:
+        Refused: it is something else.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise Refused(f"The notebook cannot be read ({error.strerror}).") from None
+    with os.fdopen(descriptor, "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode):
+            raise Refused("The notebook is not a regular file.")
+        if about.st_size > MOST_BYTES:
+            size = f"{about.st_size / 2**20:,.0f} MiB"
+            raise Refused(f"The notebook has {size}; {MOST_BYTES >> 20} are allowed. Clear its outputs.")
+        return file.read(MOST_BYTES)
+
+
+def _cell(cell: Any) -> Cell:
+    kind, source = cell["cell_type"], cell.get("source", "")
+    if not isinstance(kind, str):
+        raise TypeError("a cell without a type")
+    known = _dictionary(_dictionary(cell.get("metadata")).get("nbgrader"))
+    text = source if isinstance(source, str) else "".join(map(str, source))
+    text = text.encode(errors="replace").decode()  # half of a surrogate pair cannot be written to a file
+    grade_id = known.get("grade_id")
+    name = grade_id if isinstance(grade_id, str) else ""
+    return Cell(kind, text, name, known.get("points"), _pictures(cell.get("attachments")))
+
+
+def _dictionary(content: Any) -> dict[str, Any]:
+    return content if isinstance(content, dict) else {}
+
+
+def _pictures(attachments: Any) -> dict[str, dict[str, str]]:
+    kept = {}
+    for name, forms in _dictionary(attachments).items():
+        forms = _dictionary(forms).items()
+        pictures = {kind: content for kind, content in forms if kind in PICTURES and isinstance(content, str)}
+        kept[str(name)] = pictures
+    return kept
