@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 IDEAS = {1: 2, 2: 5, 3: 2, 4: 3, 5: 4, 6: 5, 7: 1, 9: 3, 13: 1}  # how many of each chapter
 ROWS = [f"{chapter}.{number}" for chapter, count in IDEAS.items() for number in range(1, count + 1)]
-FIELDS = ["Read", "Code", "Tests", "Sources"]
+FIELDS = ["Read", "Code", "Tests", "From"]
 PAGE = (ROOT / "book/concept_index.md").read_text()
 HEADINGS = re.findall(r"^### (\d+\.\d+) ", PAGE, re.MULTILINE)
 BODIES = re.split(r"^##.*\n", PAGE, flags=re.MULTILINE)[1:]
@@ -55,6 +55,6 @@ def test_every_test_file_exists(row):
 
 @pytest.mark.parametrize("row", ROWS)
 def test_every_paper_is_in_the_references(row):
-    keys = re.findall(r"\{cite:t\}`([^`]+)`", field(row, "Sources"))
+    keys = re.findall(r"\{cite:t\}`([^`]+)`", field(row, "From"))
     assert keys
     assert not [key for key in keys if key not in KEYS]
