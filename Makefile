@@ -13,7 +13,7 @@ help:
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
-	@echo "make bench   measure speed beside the other libraries: experiments/results/speed.json"
+	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
 	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it"
 	@echo "make lint    check the style;  make format  mend what can be mended"
 	@echo "make clean   remove what was built;  the environment is the folder .venv"
@@ -41,7 +41,7 @@ book: labs
 	@touch _build/book.stamp
 
 bench: .venv/.ready
-	TQDM_DISABLE= pioneers bench --out experiments/results/speed.json
+	TQDM_DISABLE= pioneers bench --out pioneers/results/speed.json
 
 experiments: .venv/.ready
 	@test -n "$(NAME)" || { echo "Name one: make experiments NAME=$$(ls experiments/*.py | xargs -n1 basename -s .py | grep -v common | paste -sd'|')"; exit 2; }

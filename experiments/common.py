@@ -15,7 +15,7 @@ from pioneers.progress import progress
 
 ROOT = Path(__file__).resolve().parents[1]
 FINISHED = ROOT / "_build" / "experiments"  # one JSON line per finished run
-RESULTS = ROOT / "experiments" / "results"
+RESULTS = ROOT / "pioneers" / "results"  # read by pioneers.analysis.experiment
 
 Row = dict[str, Any]
 
@@ -28,7 +28,7 @@ def run(
     config: Mapping[str, Any],
     seeds: Iterable[int] = range(5),
 ) -> Path:
-    """Run every case with every seed and write ``experiments/results/NAME.json``.
+    """Run every case with every seed and write ``pioneers/results/NAME.json``.
 
     A run that was interrupted goes on where it stopped; runs of another config or case are done again.
 

@@ -152,7 +152,7 @@ def _translate(
 
 
 def main(steps: int = CONFIG["steps"]) -> Path:
-    """Train once and write ``experiments/results/multi30k.json``; returns its path."""
+    """Train once and write ``pioneers/results/multi30k.json``; returns its path."""
     return run("multi30k", {"base": {}}, one_case, config=CONFIG | {"steps": steps}, seeds=[0])
 
 

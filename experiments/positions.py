@@ -136,7 +136,7 @@ def one_case(
 
 
 def main() -> None:
-    """Run what has not been run yet, and write ``experiments/results/positions.json``."""
+    """Run what has not been run yet, and write ``pioneers/results/positions.json``."""
     torch.set_num_threads(1)  # such small models are slower with more
     run("positions", {kind: {"kind": kind} for kind in KINDS}, one_case, config=CONFIG)
 

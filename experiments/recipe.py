@@ -75,7 +75,7 @@ def one_case(
 
 
 def main() -> None:
-    """Train every case with every seed and write ``experiments/results/recipe.json``."""
+    """Train every case with every seed and write ``pioneers/results/recipe.json``."""
     run("recipe", CASES, one_case, config=CONFIG)
 
 

@@ -103,7 +103,7 @@ def one_case(
 
 
 def main() -> None:
-    """Train every case with every seed and write ``experiments/results/variations.json``."""
+    """Train every case with every seed and write ``pioneers/results/variations.json``."""
     run("variations", CASES, one_case, config=CONFIG)
 
 

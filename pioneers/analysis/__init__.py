@@ -7,11 +7,13 @@ from pioneers.analysis.language import (
     negative_log_likelihood,
     ngram_bits,
 )
+from pioneers.analysis.results import experiment
 
 __all__ = [
     "attention_rollout",
     "bits_per_character",
     "compressed_bits",
+    "experiment",
     "negative_log_likelihood",
     "ngram_bits",
     "record_attention",
