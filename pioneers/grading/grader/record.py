@@ -8,7 +8,6 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry  # type: ignore[import-untyped]
 from nbgrader.utils import parse_utc  # type: ignore[import-untyped]
-
 from sqlalchemy.exc import SAWarning
 
 from pioneers.grading.grader.single import Result, folder_of, write

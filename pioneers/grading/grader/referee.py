@@ -6,7 +6,7 @@ passed, and from nothing else: no output of the student's process is ever read a
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -15,9 +15,10 @@ from nbformat.v4 import new_output
 
 from pioneers.grading import Failure, Probe, explain, find
 from pioneers.grading.exercise import Exercise
-from pioneers.grading.grader.rebuild import Rebuilt
+from pioneers.grading.grader.rebuild import EXTRA, Rebuilt
+from pioneers.grading.grader.screen import reaches
 from pioneers.grading.grader.session import Calls, Session
-from pioneers.grading.grader.skeleton import Skeleton, about, is_check, is_manual, points
+from pioneers.grading.grader.skeleton import Skeleton, about, is_answer, is_check, is_manual, points
 from pioneers.grading.grader.submission import Flag
 from pioneers.grading.grader.worker import WorkerLost
 from pioneers.grading.judging import judge
@@ -88,7 +89,24 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
         if is_check(cell) and cell.cell_type == "code":
             cell.outputs = [_verdict(marks[about(cell).grade_id])]
     rebuilt.flags += session.flags
-    return list(marks.values())
+    return _withhold(rebuilt, list(marks.values()))
+
+
+def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
+    """Leave earned points to a teacher where the code reaches into the process that calls it."""
+    own = [
+        cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
+    ]
+    found = sorted({name for cell in own if cell.cell_type == "code" for name in reaches(cell.source)})
+    if not found:
+        return marks
+    rebuilt.flags.append(
+        Flag("reaches further", f"The code uses {', '.join(found[:8])}; points wait for you.")
+    )
+    cause = f"Your code uses {', '.join(found[:8])}, which no answer needs; your teacher decides."
+    return [
+        replace(mark, score=None, cause=cause, stage="withheld") if mark.score else mark for mark in marks
+    ]
 
 
 def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:

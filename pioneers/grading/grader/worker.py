@@ -1,6 +1,7 @@
 """The grader's end of a jailed process: orders go in, measured answers come out, in time or not at all."""
 
 import os
+import secrets
 import select
 import subprocess
 import sys
@@ -104,7 +105,8 @@ class Worker:
 
     def _ask(self, order: dict[str, Any], seconds: float) -> Any:
         self.seconds, self.deadline = seconds, time.monotonic() + seconds
-        rest = memoryview(pack(order))
+        nonce = secrets.token_hex(8)  # an answer to another order is no answer
+        rest = memoryview(pack(order | {"nonce": nonce}))
         while rest:
             self._wait(self.process.stdin, write=True)
             try:
@@ -113,7 +115,10 @@ class Worker:
                 continue
             except BrokenPipeError:
                 raise self._lost("the process ended") from None
-        return self._answer()
+        answer = self._answer()
+        if not isinstance(answer, dict) or answer.get("nonce") != nonce:
+            raise self._lost("the process sent what is no answer")
+        return answer.get("answer")
 
     def _answer(self) -> Any:
         try:

@@ -44,9 +44,10 @@ def serve(orders: BinaryIO, replies: Any) -> None:
         except EOFError:
             return
         try:
-            reply = pack(obey[order["do"]](order))
+            reply = pack({"nonce": order["nonce"], "answer": obey[order["do"]](order)})
         except BadMessage as error:
-            reply = pack(outcome_to_message(Outcome(kind=str(error))))
+            outcome = outcome_to_message(Outcome(kind=str(error)))
+            reply = pack({"nonce": order["nonce"], "answer": outcome})
         _send(replies, reply)
 
 

@@ -1,0 +1,94 @@
+"""Reads a student's code for ways to reach into the process that calls the answers.
+
+Whether an answer calls what it may not is found out in the student's own process, and whoever rewrites
+that process can hide it. Values are judged outside and cannot be forged; for this rule alone, code that
+reaches for the means gets no points by itself: a teacher decides.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from importlib.util import find_spec
+
+OFFERED = {"check", "Probe"}  # what a lab takes from pioneers.grading
+CALLS = {"__import__", "compile", "delattr", "eval", "exec", "globals", "setattr", "vars"}
+NAMES = {
+    "__builtins__", "__globals__", "__code__", "__closure__", "__subclasses__", "__mro__", "_C", "_getframe",
+    "__torch_function__", "__torch_dispatch__", "TorchFunctionMode", "TorchDispatchMode", "attrgetter",
+    "f_back", "f_globals", "f_locals", "get_ipython", "get_objects", "get_referrers", "methodcaller",
+    "setprofile", "settrace", "tb_frame",
+}  # fmt: skip
+MODULES = {
+    "_ctypes", "_thread", "builtins", "cffi", "cloudpickle", "code", "codeop", "ctypes", "dill", "imp",
+    "importlib", "inspect", "marshal", "pickle", "pkgutil", "runpy", "threading", "types", "zipimport",
+}  # fmt: skip
+MAGIC = re.compile(r"^\s*(%run|%load\w*|%autoreload|%%(?!time|timeit|capture)\w+).*$", re.MULTILINE)
+SHELL = re.compile(r"^\s*[%!?].*$|^.*\?\s*$", re.MULTILINE)
+GRADING = re.compile(r"pioneers\.grading\.\w+|\b(jailed|TorchFunctionMode|__torch_function__)\b")
+
+
+def reaches(source: str) -> list[str]:
+    """What in a cell's ``source`` reaches beyond an answer; empty for nearly every honest cell."""
+    found = [match.group().strip() for match in MAGIC.finditer(source)]
+    try:
+        tree = ast.parse(SHELL.sub("", source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return sorted(set(found))  # it defines nothing
+    return sorted({*found, *_reaches(tree)})
+
+
+def _reaches(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name | ast.Attribute):
+            name = node.id if isinstance(node, ast.Name) else node.attr
+            if name in NAMES or (isinstance(node, ast.Name) and name in CALLS):
+                yield name
+            elif ast.unparse(node) in ("sys.modules", "IPython.core"):
+                yield ast.unparse(node)
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("grading"):
+                yield from () if name in OFFERED else [ast.unparse(node)]
+        elif isinstance(node, ast.FunctionDef) and node.name in NAMES:
+            yield node.name
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if _is_odd(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            yield from _imported(node)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
+            if (
+                not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
+                or node.args[1].value in NAMES
+            ):
+                yield "getattr"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and GRADING.search(node.value):
+            yield GRADING.search(node.value).group()  # type: ignore[union-attr]
+
+
+def _imported(node: ast.ImportFrom) -> Iterator[str]:
+    module = node.module or "."
+    for alias in node.names:
+        whole = f"{module}.{alias.name}"
+        if (
+            alias.name in NAMES
+            or _is_odd(module)
+            or (whole.startswith("pioneers.grading") and not _offered(whole))
+        ):
+            yield whole
+
+
+def _is_odd(module: str) -> bool:
+    """Whether a module gives such means, or is one that only the student can have made."""
+    top = module.partition(".")[0]
+    if (
+        top in MODULES
+        or module.startswith(("pioneers.grading.", "IPython.core"))
+        or "_C" in module.split(".")
+    ):
+        return True
+    try:
+        return find_spec(top) is None
+    except (ImportError, ValueError):
+        return True
+
+
+def _offered(name: str) -> bool:
+    return name in {f"pioneers.grading.{offered}" for offered in OFFERED}
