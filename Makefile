@@ -7,12 +7,13 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help book test labs bench experiments lint format clean
+.PHONY: help book test labs grade bench experiments lint format clean
 
 help:
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
+	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
 	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
 	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it"
 	@echo "make lint    check the style;  make format  mend what can be mended"
@@ -39,6 +40,12 @@ book: labs
 	@rm -f _build/book.stamp
 	jupyter-book build . -W --keep-going -q
 	@touch _build/book.stamp
+
+LAB ?= 01_self_attention
+
+grade: .venv/.ready
+	python labs/sample_class.py _build/sample_class $(LAB)
+	TQDM_DISABLE= pioneers grade _build/sample_class $(LAB)
 
 bench: .venv/.ready
 	TQDM_DISABLE= pioneers bench --out pioneers/results/speed.json
