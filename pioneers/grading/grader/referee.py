@@ -74,7 +74,7 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
         if is_check(cell) and cell.cell_type == "code":
             checks = asked(skeleton, grade_id)
             hidden = [check for check in checks if check[1] is not None]
-            marks[grade_id] = _check(cell, [check for check in checks if check[1] is None], session)
+            marks[grade_id] = check_cell(cell, [check for check in checks if check[1] is None], session)
             if hidden and marks[grade_id].stage in ("", "unchecked"):
                 further.append((cell, hidden, len(session.sources)))
         elif cell.cell_type == "code":
@@ -112,11 +112,11 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
 def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
     """The hidden probes, on what is defined in the end or, if that fails, where the check stands."""
     if session.position is None:
-        mark = _check(cell, hidden, session)
+        mark = check_cell(cell, hidden, session)
         if mark.score:
             return mark
     session.position = position
-    return _check(cell, hidden, session)
+    return check_cell(cell, hidden, session)
 
 
 def refused(skeleton: Skeleton, cause: str) -> list[Mark]:
@@ -139,7 +139,7 @@ def asked(skeleton: Skeleton, grade_id: str) -> Asked:
     return checks
 
 
-def _check(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
+def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
     """Judge what a check cell asks; the first failure takes its points."""
     grade_id, worth = about(cell).grade_id, points(cell)
     name = headline(find(checks[0][0])) if checks else grade_id
