@@ -64,7 +64,8 @@ def attention(
     """Scaled dot-product attention, ``(B, H, T, K)``, by whichever kernel is fastest here.
 
     The numbers are those of ``attention_weights(...) @ v``. The fused kernel never stores the ``(T, S)``
-    weights, so its memory grows with T and not with T². Vaswani et al. 2017, equation (1); Dao et al. 2022.
+    weights, so its memory grows with T and not with T². Where PyTorch has no such kernel (on a CPU: with
+    dropout, or with a bias that learns) they are stored. Vaswani et al. 2017, equation (1); Dao et al. 2022.
 
     Args:
         q: queries ``(B, H, T, K)``.
