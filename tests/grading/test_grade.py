@@ -17,7 +17,7 @@ from pioneers.grading.grader.batch import Class, grade_class
 from pioneers.grading.grader.jail import Limits, NoJail
 from pioneers.grading.grader.record import open_gradebook, standing
 from pioneers.grading.grader.screen import reaches
-from pioneers.grading.grader.single import earlier, harmless
+from pioneers.grading.grader.single import earlier, grade, harmless
 
 from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores
 
@@ -159,7 +159,10 @@ def test_killed_at_random_moments_it_ends_with_the_same_marks(room, jail, tmp_pa
     moments = random.Random(7)
     for _ in range(10):
         process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(moments.uniform(0.5, 5))
+        begun, results = time.monotonic(), other.folder / "reports" / LAB / "results"
+        while process.poll() is None and time.monotonic() - begun < 8 and not list(results.glob("*.started")):
+            time.sleep(0.02)
+        time.sleep(moments.uniform(0, 2))
         process.kill()
         process.wait()
     assert subprocess.run(words, capture_output=True).returncode == 0
@@ -176,21 +179,29 @@ def test_a_grader_process_that_dies_costs_nobody_else_anything(room, jail, tmp_p
     for student in ("broken", "fatal"):
         other.hand_in(student, "{")
     what = Class(other.folder, LAB, jail)
-    real = batch._round
 
     def dies_with_fatal(what, students, processes):
-        for student in students:
-            if student == "fatal":
-                batch._started(what, student).parent.mkdir(parents=True, exist_ok=True)
-                batch._started(what, student).touch()
-            else:
-                yield from real(what, [student], 1)
+        batch._started(what, "fatal").parent.mkdir(parents=True, exist_ok=True)
+        batch._started(what, "fatal").touch()
+        yield from (grade(other.skeleton, other.folder, s, jail) for s in list(students) if s != "fatal")
 
     monkeypatch.setattr(batch, "_round", dies_with_fatal)
     results = {result["student"]: result for result in grade_class(what, processes=1)}
-    assert kinds(results["fatal"]) == {"grader ended"}
+    assert kinds(results["fatal"]) == {"grader failed"}
     assert kinds(results["broken"]) == {"refused"}
     assert earlier(other.folder, "fatal", LAB) == results["fatal"]
+    assert {mark["score"] for mark in results["fatal"]["marks"]} == {None}
+
+
+def test_a_fault_of_the_grader_itself_is_flagged_and_left_to_the_teacher(room, tmp_path, monkeypatch):
+    other = Classroom(tmp_path / "fault")
+    other.hand_in("unlucky", other.answered())
+    monkeypatch.setattr(batch, "grade", lambda *args, **kwargs: {}["nothing"])
+    monkeypatch.setattr(batch, "_OURS", [Class(other.folder, LAB, Limits()), other.skeleton])
+    batch._started(batch._OURS[0], "").parent.mkdir(parents=True)
+    result = batch._grade("unlucky")
+    assert "KeyError" in result["flags"][0]["text"]
+    assert scores(result) == dict.fromkeys(FULL)
 
 
 def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, monkeypatch, capsys):
@@ -227,7 +238,7 @@ HONEST = [
 REACHING = {
     "import pioneers.grading.guard": "pioneers.grading.guard",
     "from pioneers.grading import calling": "pioneers.grading.calling",
-    "import pioneers.grading as g\ng.grading.guard": "g.grading.guard",
+    "import pioneers.grading as g\ng.grading.guard": "grading.guard",
     "__import__('pioneers.grading.guard')": "__import__",
     "exec('x')": "exec",
     "getattr(torch, 'sca' + 'led')": "getattr",

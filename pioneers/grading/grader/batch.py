@@ -74,7 +74,7 @@ def grade_class(what: Class, *, processes: int, again: bool = False) -> Iterator
                 if attempts[student] == ATTEMPTS:
                     left.remove(student)
                     bar.update()
-                    yield give_up(skeleton, what.course, student)
+                    yield give_up(skeleton, what.course, student, "its process ended")
 
 
 def _round(what: Class, students: list[str], processes: int) -> Iterator[Result]:
@@ -106,7 +106,10 @@ def _grade(student: str) -> Result:
     what, skeleton = _OURS
     started = _started(what, student)
     started.touch()
-    result = grade(skeleton, what.course, student, what.limits, trusted=what.trusted)
+    try:
+        result = grade(skeleton, what.course, student, what.limits, trusted=what.trusted)
+    except Exception as error:  # a fault of ours must not cost the others their marks
+        result = give_up(skeleton, what.course, student, f"{type(error).__name__}: {error}")
     started.unlink()
     return result
 

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader
 from pioneers.grading.grader.single import Result, write
 
 PAGES = Path(__file__).parent / "pages"
-SILENT = ("judge stopped", "grader ended")  # flags that are for the teacher alone
+SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
 BINS = 10
 Standing = dict[str, dict[str, dict[str, Any]]]
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 
 OFFERED = {"check", "Probe"}  # what a lab takes from pioneers.grading
+ALLOWED = {f"pioneers.grading.{name}" for name in OFFERED}
+ODD = {"sys.modules", "IPython.core"}
 CALLS = {"__import__", "compile", "delattr", "eval", "exec", "globals", "setattr", "vars"}
 NAMES = {
     "__builtins__", "__globals__", "__code__", "__closure__", "__subclasses__", "__mro__", "_C", "_getframe",
@@ -39,14 +41,10 @@ def reaches(source: str) -> list[str]:
 
 def _reaches(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name | ast.Attribute):
-            name = node.id if isinstance(node, ast.Name) else node.attr
-            if name in NAMES or (isinstance(node, ast.Name) and name in CALLS):
-                yield name
-            elif ast.unparse(node) in ("sys.modules", "IPython.core"):
-                yield ast.unparse(node)
-            elif isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("grading"):
-                yield from () if name in OFFERED else [ast.unparse(node)]
+        if isinstance(node, ast.Name) and node.id in CALLS | NAMES:
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield from _attribute(node)
         elif isinstance(node, ast.FunctionDef) and node.name in NAMES:
             yield node.name
         elif isinstance(node, ast.Import):
@@ -54,41 +52,38 @@ def _reaches(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             yield from _imported(node)
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "getattr":
-            if (
-                not (len(node.args) > 1 and isinstance(node.args[1], ast.Constant))
-                or node.args[1].value in NAMES
-            ):
+            name = node.args[1] if len(node.args) > 1 else None
+            if not isinstance(name, ast.Constant) or name.value in NAMES:
                 yield "getattr"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and GRADING.search(node.value):
-            yield GRADING.search(node.value).group()  # type: ignore[union-attr]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from (match.group() for match in GRADING.finditer(node.value))
+
+
+def _attribute(node: ast.Attribute) -> Iterator[str]:
+    owner = node.value
+    of = getattr(owner, "id", getattr(owner, "attr", ""))
+    whole = f"{of}.{node.attr}"
+    if node.attr in NAMES:
+        yield node.attr
+    elif whole in ODD or (of == "grading" and node.attr not in OFFERED):
+        yield whole
 
 
 def _imported(node: ast.ImportFrom) -> Iterator[str]:
     module = node.module or "."
     for alias in node.names:
         whole = f"{module}.{alias.name}"
-        if (
-            alias.name in NAMES
-            or _is_odd(module)
-            or (whole.startswith("pioneers.grading") and not _offered(whole))
-        ):
+        hidden = whole.startswith("pioneers.grading") and whole not in ALLOWED
+        if hidden or whole in ODD or alias.name in NAMES or _is_odd(module):
             yield whole
 
 
 def _is_odd(module: str) -> bool:
     """Whether a module gives such means, or is one that only the student can have made."""
-    top = module.partition(".")[0]
-    if (
-        top in MODULES
-        or module.startswith(("pioneers.grading.", "IPython.core"))
-        or "_C" in module.split(".")
-    ):
+    names = module.split(".")
+    if names[0] in MODULES or "_C" in names or module.startswith(("pioneers.grading.", "IPython.core")):
         return True
     try:
-        return find_spec(top) is None
+        return find_spec(names[0]) is None
     except (ImportError, ValueError):
         return True
-
-
-def _offered(name: str) -> bool:
-    return name in {f"pioneers.grading.{offered}" for offered in OFFERED}

@@ -5,6 +5,7 @@ import json
 import os
 import time
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,10 +57,11 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
     return result
 
 
-def give_up(skeleton: Skeleton, course: Path, student: str) -> Result:
-    """The result of a ``student`` whose submission ends the grader's own process whenever it is tried."""
-    cause = "The grader itself ended while it graded this; a teacher must look at it."
-    result = as_result(student, skeleton, refused(skeleton, cause), [Flag("grader ended", cause)])
+def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Result:
+    """The result of a ``student`` whose submission the grader cannot grade, for a ``fault`` of its own."""
+    cause = "The grader could not grade this; a teacher must look at it."
+    marks = [replace(mark, score=None) for mark in refused(skeleton, cause)]
+    result = as_result(student, skeleton, marks, [Flag("grader failed", f"{cause} {fault}")])
     result |= {"digest": digest(course, student, skeleton), "seconds": 0.0, "peak": 0}
     leave(course, result, unread(skeleton, cause))
     return result

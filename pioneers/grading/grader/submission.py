@@ -63,11 +63,8 @@ def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     flags = [
         Flag("link", f"{path.name} is a link; it was not followed.") for path in entries if path.is_symlink()
     ]
-    others = [
-        path.name
-        for path in entries
-        if path not in notebooks and not path.is_symlink() and path.name[0] != "."
-    ]
+    known = {*notebooks, *links, folder / "timestamp.txt"}
+    others = [path.name for path in entries if path not in known and path.name[0] != "."]
     if others:
         flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
     right = folder / f"{lab}.ipynb"
