@@ -518,6 +518,25 @@ def layer_norm(x, gain, bias, eps=1e-5):
 """,
         ),
         Wrong(
+            "x.std() + eps, as a well-known tutorial has it",
+            "D - 1, and eps outside the root",
+            """
+def layer_norm(x, gain, bias, eps=1e-5):
+    mean, std = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
+    return gain * (x - mean) / (std + eps) + bias
+""",
+        ),
+        Wrong(
+            "a reduced axis pairs itself up again",
+            "the reduced axis is lost",
+            """
+def layer_norm(x, gain, bias, eps=1e-5):
+    h = x.float()
+    y = (h - h.mean(-1)) / (h.var(-1, unbiased=False) + eps).sqrt()
+    return (gain * y + bias).to(x.dtype)
+""",
+        ),
+        Wrong(
             "σ² is what one divides by",
             "divided by the variance",
             """
@@ -592,6 +611,16 @@ def layer_norm(x, gain, bias, eps=1e-5):
     mean = h.mean(-1, keepdim=True)
     variance = h.square().mean(-1, keepdim=True) - mean.square()
     return (gain * (h - mean) / (variance + eps).sqrt() + bias).to(x.dtype)
+""",
+        ),
+        Wrong(
+            "E[x²] - E[x]² is the variance, in any precision",
+            "variance as a difference of squares",
+            """
+def layer_norm(x, gain, bias, eps=1e-5):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x**2).mean(-1, keepdim=True) - mean**2
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
 """,
         ),
         Wrong(
@@ -922,6 +951,36 @@ def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
         return x + torch.relu(norm(x) @ w_up) @ w_down
     x = norm(x + mix @ x @ w_value)
     return norm(x + torch.relu(x @ w_up) @ w_down)
+""",
+        ),
+        Wrong(
+            "layer_norm needs only a shape",
+            "the gains are ignored",
+            """
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def norm(h):
+        return torch.nn.functional.layer_norm(h, h.shape[-1:])
+
+    if norm_first:
+        x = x + mix @ norm(x) @ w_value
+        return x + torch.relu(norm(x) @ w_up) @ w_down
+    x = norm(x + mix @ x @ w_value)
+    return norm(x + torch.relu(x @ w_up) @ w_down)
+""",
+        ),
+        Wrong(
+            "columns belong to queries",
+            "attention weights transposed",
+            """
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def norm(h, gain):
+        return torch.nn.functional.layer_norm(h, gain.shape, gain)
+
+    if norm_first:
+        x = x + mix.T @ norm(x, gain_attn) @ w_value
+        return x + torch.relu(norm(x, gain_ffn) @ w_up) @ w_down
+    x = norm(x + mix.T @ x @ w_value, gain_attn)
+    return norm(x + torch.relu(x @ w_up) @ w_down, gain_ffn)
 """,
         ),
         Wrong(

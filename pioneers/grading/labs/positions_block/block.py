@@ -130,23 +130,15 @@ def _first_input_again(x, attn, ffn, norm1, norm2, first) -> Tensor:
     return norm2(x + ffn(norm1(x + attn(x))))
 
 
-def _gains_swapped(x, attn, ffn, norm1, norm2, first) -> Tensor:
-    return _right(x, attn, ffn, norm2, norm1, first)
-
-
-def _one_norm(x, attn, ffn, norm1, norm2, first) -> Tensor:
-    return _right(x, attn, ffn, norm1, norm1, first)
-
-
-def _feed_forward_first(x, attn, ffn, norm1, norm2, first) -> Tensor:
-    return _right(x, ffn, attn, norm2, norm1, first)
+def _no_gain(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True) -> Tensor:
+    one = torch.ones_like(gain_attn)
+    return block(x, mix, w_value, w_up, w_down, one, one, norm_first)
 
 
 IGNORED = (
     "norm_first is ignored",
     "The block must be pre-norm when norm_first is True, post-norm otherwise.",
 )
-GAIN = ("one norm used twice", "Each sublayer has a norm of its own, with a gain of its own.")
 PARAMETERS = ("x", "mix", "w_value", "w_up", "w_down", "gain_attn", "gain_ffn", "norm_first=True")
 MISTAKES = (
     Mistake(*IGNORED, wired(_pre)),
@@ -197,15 +189,26 @@ MISTAKES = (
     Mistake(
         "the two gains swapped",
         "gain_attn belongs to the norm of attention, gain_ffn to that of the feed-forward network.",
-        wired(_gains_swapped),
+        wired(lambda x, attn, ffn, norm1, norm2, first: _right(x, attn, ffn, norm2, norm1, first)),
     ),
-    Mistake(*GAIN, wired(_one_norm)),
     Mistake(
-        "feed-forward before attention",
-        "Attention gathers first, then the feed-forward network computes with it.",
-        wired(_feed_forward_first),
-        section="sec-block",
-        equation="eq-placements",
+        "one norm used twice",
+        "Each sublayer has a norm of its own, with a gain of its own.",
+        wired(lambda x, attn, ffn, norm, _, first: _right(x, attn, ffn, norm, norm, first)),
+    ),
+    Mistake(
+        "the gains are ignored",
+        "Each norm multiplies by its learned gain: pass it to layer_norm.",
+        _no_gain,
+        section="sec-layernorm",
+        equation="eq-layernorm",
+    ),
+    Mistake(
+        "attention weights transposed",
+        "Row t of mix holds the weights of query t: mix @ values, without a transpose.",
+        lambda x, mix, *rest: block(x, mix.T, *rest),
+        section="sec-loop-to-matrix",
+        equation="eq-attention",
     ),
     Mistake(
         "no activation",

@@ -50,6 +50,10 @@ def _layer(
     return norm
 
 
+def _lost_axis(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    return gain * (x - x.mean(-1)) / (x.var(-1, correction=0) + eps).sqrt() + bias
+
+
 def _over(*dims: int) -> Norm:
     def norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
         axes = dims or tuple(range(x.dim()))
@@ -68,6 +72,16 @@ MISTAKES = (
         ),
         Mistake(*EPS_OUTSIDE, _layer(lambda c, eps: c.square().mean(-1, True).sqrt() + eps)),
         Mistake(*EPS_FORGOTTEN, _layer(lambda c, eps: c.square().mean(-1, True).sqrt())),
+        Mistake(
+            "D - 1, and eps outside the root",
+            "torch.std divides by D - 1 unless told otherwise, and eps is added before the root is taken.",
+            _layer(lambda c, eps: c.std(-1, keepdim=True) + eps),
+        ),
+        Mistake(
+            "the reduced axis is lost",
+            "Without keepdim=True mean and variance have one axis fewer, and meet the wrong axis of x.",
+            _lost_axis,
+        ),
         Mistake(
             "divided by the variance",
             "Divide by the deviation, the root of the variance; only then is the result's variance 1.",
