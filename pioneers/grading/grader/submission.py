@@ -60,9 +60,8 @@ def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
     notebooks = [path for path in files if path.suffix == ".ipynb"]
-    flags = [
-        Flag("link", f"{path.name} is a link; it was not followed.") for path in entries if path.is_symlink()
-    ]
+    links = [path for path in entries if path.is_symlink()]
+    flags = [Flag("link", f"{path.name} is a link; it was not followed.") for path in links]
     known = {*notebooks, *links, folder / "timestamp.txt"}
     others = [path.name for path in entries if path not in known and path.name[0] != "."]
     if others:
