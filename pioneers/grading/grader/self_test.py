@@ -88,4 +88,4 @@ def _breeding_is_stopped(limits: Limits) -> bool:
         return False
     finally:
         watch.over.set()
-    return "processes" in watch.cause
+    return bool(watch.cause)
