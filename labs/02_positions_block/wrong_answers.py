@@ -99,6 +99,16 @@ def sinusoids(positions, d_model, base=10000.0):
     return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)
 """,
         ),
+        Wrong(
+            "a table from the package is an answer",
+            "the library does the work",
+            """
+def sinusoids(positions, d_model, base=10000.0):
+    from pioneers.layers import sinusoidal_table
+
+    return sinusoidal_table(50, d_model, base=base)[positions]
+""",
+        ),
     ],
     "2.2": [
         Wrong(
@@ -318,6 +328,17 @@ def rotary(x, positions, base=10000.0):
     return torch.cat((p * a.cos() - q * a.sin(), q * a.cos() + p * a.sin()), dim=-1)
 """,
         ),
+        Wrong(
+            "a layer from the package is an answer",
+            "the library does the work",
+            """
+def rotary(x, positions, base=10000.0):
+    from pioneers.layers import Rotary
+
+    layer = Rotary(x.shape[-1], max_seq_len=1024, base=base)
+    return torch.stack([layer(x[..., t : t + 1, :], start=p)[..., 0, :] for t, p in enumerate(positions)], -2)
+""",
+        ),
     ],
     "2.4": [
         Wrong(
@@ -391,6 +412,16 @@ def alibi_bias(num_heads, num_queries, num_keys):
     slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)
     queries = torch.arange(num_keys - num_queries, num_keys)[:, None]
     return -(queries - torch.arange(num_keys)).abs()[..., None] * slopes
+""",
+        ),
+        Wrong(
+            "a function from the package is an answer",
+            "the library does the work",
+            """
+def alibi_bias(num_heads, num_queries, num_keys):
+    from pioneers import layers
+
+    return layers.alibi_bias(num_heads, num_queries, num_keys)
 """,
         ),
     ],
