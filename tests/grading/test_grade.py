@@ -149,6 +149,15 @@ def test_no_page_carries_a_hidden_probe_or_a_script(room):
     assert "<script" not in nbformat.writes(harmless(graded))
 
 
+def orphans():
+    """Processes of a killed grader that did not die with it."""
+    listing = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True).stdout
+    lines = [line.split(None, 1) for line in listing.splitlines()]
+    return [
+        words for parent, words in lines if parent == "1" and "spawn_main" in words and sys.prefix in words
+    ]
+
+
 @pytest.mark.timeout(300)
 def test_killed_at_random_moments_it_ends_with_the_same_marks(room, jail, tmp_path):
     other = Classroom(tmp_path / "killed")
@@ -166,6 +175,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_marks(room, jail, tmp_pa
         process.kill()
         process.wait()
     assert subprocess.run(words, capture_output=True).returncode == 0
+    assert not orphans()
     undisturbed = {who: points for who, points in marks(room).items() if who in marks(other)}
     undisturbed["right0"]["experiment_reading"] = 0.0  # marked by hand in the other course
     assert marks(other) == undisturbed

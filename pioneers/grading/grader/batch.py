@@ -2,6 +2,7 @@
 
 import ctypes
 import multiprocessing
+import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -83,7 +84,7 @@ def _round(what: Class, students: list[str], processes: int) -> Iterator[Result]
         _started(what, student).unlink(missing_ok=True)
     _started(what, "").parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _prepare, (what,)) as pool:
+    with ProcessPoolExecutor(processes, context, _prepare, (what, os.getpid())) as pool:
         futures: list[Future[Result]] = [pool.submit(_grade, student) for student in students]
         try:
             for future in as_completed(futures):
@@ -94,9 +95,11 @@ def _round(what: Class, students: list[str], processes: int) -> Iterator[Result]
             pool.shutdown(cancel_futures=True)
 
 
-def _prepare(what: Class) -> None:
+def _prepare(what: Class, grader: int) -> None:
     """In a new process: die with the grader, read the lab once."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    if os.getppid() != grader:  # it died before we asked
+        os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader; it ends us
     torch.set_num_threads(1)
     _OURS.extend((what, Skeleton.load(what.course, what.lab)))
