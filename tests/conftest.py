@@ -1,7 +1,7 @@
 """What every test may use, and the rule of `.ci/run`: there, a test that is skipped has failed.
 
-Three kinds may be skipped even there: tests of the GPU, tests of public data sets that nobody supplied, and tests
-of the jail on a machine whose kernel forbids one.
+Three kinds may be skipped even there: tests of the GPU, tests of public data sets that nobody supplied, and
+tests of the jail on a machine whose kernel forbids one.
 """
 
 import os
