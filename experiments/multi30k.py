@@ -2,7 +2,7 @@
 
     PIONEERS_DATA=folder make experiments NAME=multi30k
 
-About twenty minutes on two cores. It saves itself as it goes and continues where it stopped. The result holds
+About forty minutes on one core. It saves itself as it goes and continues where it stopped. The result holds
 perplexity on the validation set while it trains and BLEU on ``test_2016_flickr``, greedy and by beam search.
 """
 
