@@ -18,12 +18,24 @@ from pioneers.data.public import (
     tiny_shakespeare,
     ud_english_ewt,
 )
+from pioneers.data.tasks import (
+    Choice,
+    Document,
+    cloze_questions,
+    code_words,
+    continuations,
+    docstring_packages,
+    documents,
+    following_sentences,
+)
 from pioneers.data.text import RandomWindows, split_text
 from pioneers.data.translation import translation_pairs
 
 __all__ = [
     "Answer",
+    "Choice",
     "Digits",
+    "Document",
     "LabelledPair",
     "LabelledText",
     "PairBatch",
@@ -34,8 +46,14 @@ __all__ = [
     "RandomWindows",
     "TaggedSentence",
     "bert_vocabulary",
+    "cloze_questions",
+    "code_words",
+    "continuations",
     "digits",
+    "docstring_packages",
+    "documents",
     "fetch",
+    "following_sentences",
     "gpt2_encoder",
     "gpt2_merges",
     "language_reference",

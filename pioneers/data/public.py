@@ -27,7 +27,7 @@ class LabelledText(NamedTuple):
 
     Attributes:
         text: as written.
-        label: 0 or 1.
+        label: number of the class, from 0 on.
     """
 
     text: str

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pioneers.layers import init_weights, initial_std
+from pioneers.models.baselines import LSTMLanguageModel
 from pioneers.models.gpt import GPT
 
 
@@ -105,7 +106,7 @@ class GPTTaskModel(nn.Module):
     """A GPT with a task: a linear map of its state at the extract token. Radford et al. 2018, section 3.3.
 
     Args:
-        gpt: the model, with the special tokens in its vocabulary.
+        gpt: the model, with the special tokens in its vocabulary; an LSTM language model serves as well.
         num_classes: number of labels; None for multiple choice, where the choices are the labels.
         dropout: share of the state dropped in training.
 
@@ -117,10 +118,12 @@ class GPTTaskModel(nn.Module):
         (torch.Size([2, 3]), torch.Size([2, 4, 1024]))
     """
 
-    def __init__(self, gpt: GPT, num_classes: int | None, *, dropout: float = 0.1) -> None:
+    def __init__(
+        self, gpt: GPT | LSTMLanguageModel, num_classes: int | None, *, dropout: float = 0.1
+    ) -> None:
         super().__init__()
         self.gpt, self.num_classes = gpt, num_classes
-        self.head = ClassificationHead(gpt.config.d_model, num_classes or 1, dropout=dropout)
+        self.head = ClassificationHead(gpt.lm_head.in_features, num_classes or 1, dropout=dropout)
 
     def forward(self, input_ids: Tensor, extract: Tensor) -> TaskOutput:
         """``input_ids`` and ``extract`` of :class:`pioneers.objectives.TaskInputs` → logits, hidden states.
