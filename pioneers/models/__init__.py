@@ -2,6 +2,7 @@
 
 from pioneers.models.baselines import LSTMLanguageModel, SmallResNet
 from pioneers.models.bert import BERT, BERTConfig, BERTForPretraining, MaskedLMHead, PretrainingLogits
+from pioneers.models.bert_tasks import BERTClassifier, BERTReader, BERTTagger
 from pioneers.models.gpt import GPT, GPTConfig
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
 from pioneers.models.transformer import Transformer, TransformerConfig
@@ -10,8 +11,11 @@ from pioneers.models.vit import ViT, ViTConfig
 __all__ = [
     "BERT",
     "GPT",
+    "BERTClassifier",
     "BERTConfig",
     "BERTForPretraining",
+    "BERTReader",
+    "BERTTagger",
     "ClassificationHead",
     "GPTConfig",
     "GPTTaskModel",

@@ -1,0 +1,96 @@
+"""BERT at work: one linear map for each shape of task. Devlin et al. 2019, sections 4.1, 4.2 and 5.3."""
+
+from torch import Tensor, nn
+
+from pioneers.models.bert import BERT
+from pioneers.models.heads import ClassificationHead, SpanHead
+
+
+class BERTClassifier(nn.Module):
+    """One label for a text or a pair of texts, from the pooled vector.
+
+    Args:
+        bert: the model to fine-tune; that of a :class:`~pioneers.models.BERTForPretraining` is its ``bert``.
+        num_classes: number of labels.
+
+    Example:
+        >>> import torch
+        >>> from pioneers.models import BERTConfig
+        >>> model = BERTClassifier(BERT(BERTConfig.preset("mini")), num_classes=3)
+        >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
+        torch.Size([2, 3])
+    """
+
+    def __init__(self, bert: BERT, num_classes: int) -> None:
+        super().__init__()
+        self.bert = bert
+        self.head = ClassificationHead(bert.config.d_model, num_classes, dropout=bert.config.dropout)
+
+    def forward(
+        self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """``input_ids (B, T)``, ``segment_ids`` and ``mask`` as for BERT → logits ``(B, num_classes)``."""
+        return self.head(self.bert.pool(self.bert(input_ids, segment_ids=segment_ids, mask=mask)))
+
+
+class BERTTagger(nn.Module):
+    """One tag for every token, from its own hidden state.
+
+    Args:
+        bert: the model to fine-tune; its pooler is not used.
+        num_tags: number of tags.
+
+    Example:
+        >>> import torch
+        >>> from pioneers.models import BERTConfig
+        >>> model = BERTTagger(BERT(BERTConfig.preset("mini")), num_tags=3)
+        >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
+        torch.Size([2, 5, 3])
+    """
+
+    def __init__(self, bert: BERT, num_tags: int) -> None:
+        super().__init__()
+        self.bert = bert
+        self.head = ClassificationHead(bert.config.d_model, num_tags, dropout=bert.config.dropout)
+
+    def forward(
+        self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
+    ) -> Tensor:
+        """``input_ids (B, T)``, ``segment_ids`` and ``mask`` as for BERT → logits ``(B, T, num_tags)``."""
+        return self.head(self.bert(input_ids, segment_ids=segment_ids, mask=mask))
+
+
+class BERTReader(nn.Module):
+    """Where in a text the answer to a question stands: every token as start and as end.
+
+    Args:
+        bert: the model to fine-tune; its pooler is not used.
+
+    Example:
+        >>> import torch
+        >>> from pioneers.models import BERTConfig
+        >>> model = BERTReader(BERT(BERTConfig.preset("mini")))
+        >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
+        torch.Size([2, 5, 2])
+    """
+
+    def __init__(self, bert: BERT) -> None:
+        super().__init__()
+        self.bert = bert
+        self.head = SpanHead(bert.config.d_model)
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        *,
+        segment_ids: Tensor | None = None,
+        mask: Tensor | None = None,
+        allowed: Tensor | None = None,
+    ) -> Tensor:
+        """``input_ids (B, T)`` → logits ``(B, T, 2)`` of start and end.
+
+        Args:
+            segment_ids, mask: those of BERT.
+            allowed: see :class:`SpanHead`.
+        """
+        return self.head(self.bert(input_ids, segment_ids=segment_ids, mask=mask), allowed=allowed)

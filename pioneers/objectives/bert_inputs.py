@@ -1,0 +1,192 @@
+"""How a task is put to a BERT: its texts between [CLS] and [SEP], padded. Devlin et al. 2019, figure 4."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from pioneers.layers import padding_mask
+from pioneers.tokenizers import WordPiece
+
+
+class BERTInputs(NamedTuple):
+    """A batch for a BERT.
+
+    Attributes:
+        input_ids: token ids ``(B, T)``; behind the last [SEP] of a row stands padding.
+        segment_ids: ``(B, T)``, 0 for the first text and 1 for the second.
+        lengths: ``(B,)``, the number of tokens of each row, the special ones included.
+    """
+
+    input_ids: Tensor
+    segment_ids: Tensor
+    lengths: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Which keys are real, ``(B, 1, 1, T)``."""
+        return padding_mask(self.lengths, self.input_ids.shape[1])
+
+
+class QuestionInputs(NamedTuple):
+    """Questions, each with the text to be searched.
+
+    Attributes:
+        inputs: the question is segment 0, its context segment 1.
+        starts, ends: ``(B,)``, positions of the first and the last token of the answer; both are 0, that of
+            [CLS], where there is no answer, or where it was cut off.
+        allowed: ``(B, T)``, True at the tokens of the context and at [CLS].
+        places: ``(B, T, 2)``, the half-open range of characters of the context that a token stands for; empty
+            outside of the context.
+    """
+
+    inputs: BERTInputs
+    starts: Tensor
+    ends: Tensor
+    allowed: Tensor
+    places: Tensor
+
+    def answers(self, contexts: Sequence[str], spans: Tensor) -> list[str]:
+        """What ``spans (B, 2)`` of start and end stand for in the ``contexts``; nothing for [CLS].
+
+        Example:
+            >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "in", "paris", "where"])
+            >>> asked = question_inputs(["Where"], ["In Paris"], [(3, 8)], tokenizer, max_seq_len=9)
+            >>> asked.answers(["In Paris"], torch.stack([asked.starts, asked.ends], dim=1))
+            ['Paris']
+        """
+        rows = torch.arange(len(spans), device=spans.device)
+        first, last = self.places[rows, spans[:, 0], 0].tolist(), self.places[rows, spans[:, 1], 1].tolist()
+        return [context[a:b] for context, a, b in zip(contexts, first, last, strict=True)]
+
+
+def text_inputs(texts: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int) -> BERTInputs:
+    """One text for each label: ``[CLS] text [SEP]``.
+
+    Args:
+        texts: B of them.
+        tokenizer: turns them into tokens.
+        max_seq_len: longest row; a longer text loses its end, and never a special token.
+
+    Raises:
+        ValueError: there is no text, or no room for the special tokens.
+
+    Example:
+        >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
+        >>> text_inputs(["a b", "a"], tokenizer, max_seq_len=4).input_ids
+        tensor([[2, 5, 6, 3],
+                [2, 5, 3, 0]])
+    """
+    return _assemble([[tokenizer.encode(text)] for text in texts], tokenizer, max_seq_len)
+
+
+def pair_inputs(
+    first: Sequence[str], second: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int
+) -> BERTInputs:
+    """Two texts for each label: ``[CLS] first [SEP] second [SEP]``, in segments 0 and 1.
+
+    ``first`` and ``second`` are equally many texts; too long a pair loses the end of its longer text. The
+    other arguments and the errors are those of :func:`text_inputs`.
+
+    Example:
+        >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
+        >>> pair_inputs(["a a a a"], ["b"], tokenizer, max_seq_len=6).segment_ids
+        tensor([[0, 0, 0, 0, 1, 1]])
+    """
+    pairs = zip(first, second, strict=True)
+    return _assemble([[tokenizer.encode(text) for text in pair] for pair in pairs], tokenizer, max_seq_len)
+
+
+def tagging_inputs(
+    sentences: Sequence[Sequence[str]],
+    tags: Sequence[Sequence[int]],
+    tokenizer: WordPiece,
+    *,
+    max_seq_len: int,
+) -> tuple[BERTInputs, Tensor]:
+    """Sentences in words, each with a tag: the inputs, and the tags of the tokens, ``(B, T)``.
+
+    The tag stands at the first piece of its word; other pieces, special tokens and padding have -100.
+    ``sentences`` are lists of words and ``tags`` lists of as many numbers. The other arguments and the errors
+    are those of :func:`text_inputs`.
+
+    Example:
+        >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "un", "##til"])
+        >>> inputs, tags = tagging_inputs([["until", "a"]], [[1, 0]], tokenizer, max_seq_len=6)
+        >>> inputs.input_ids, tags
+        (tensor([[2, 6, 7, 5, 3]]), tensor([[-100,    1, -100,    0, -100]]))
+    """
+    texts: list[list[list[int]]] = []
+    marks: list[list[int]] = []
+    for words, numbers in zip(sentences, tags, strict=True):
+        tagged = [(tokenizer.encode(word), tag) for word, tag in zip(words, numbers, strict=True)]
+        texts.append([[i for pieces, _ in tagged for i in pieces]])
+        marks.append([-100 if later else tag for pieces, tag in tagged for later, _ in enumerate(pieces)])
+    inputs = _assemble(texts, tokenizer, max_seq_len)
+    targets = torch.full_like(inputs.input_ids, -100)
+    for row, length, known in zip(targets, inputs.lengths.tolist(), marks, strict=True):
+        row[1 : length - 1] = torch.tensor(known[: length - 2])
+    return inputs, targets
+
+
+def question_inputs(
+    questions: Sequence[str],
+    contexts: Sequence[str],
+    answers: Sequence[tuple[int, int] | None],
+    tokenizer: WordPiece,
+    *,
+    max_seq_len: int,
+) -> QuestionInputs:
+    """Questions and the texts to be searched: ``[CLS] question [SEP] context [SEP]``.
+
+    Args:
+        questions, contexts: B of each.
+        answers: half-open ranges of characters of the contexts; None where there is no answer.
+        tokenizer: turns them into tokens.
+        max_seq_len: longest row; too long a pair loses the end of its longer text.
+
+    Raises:
+        ValueError: as in :func:`text_inputs`.
+    """
+    searched = [tokenizer.encode_with_offsets(context) for context in contexts]
+    asked = [tokenizer.encode(question) for question in questions]
+    inputs = _assemble(
+        [[a, found.ids] for a, found in zip(asked, searched, strict=True)], tokenizer, max_seq_len
+    )
+    places = torch.zeros(*inputs.input_ids.shape, 2, dtype=torch.long)
+    allowed = inputs.segment_ids == 1
+    spans = torch.zeros(len(asked), 2, dtype=torch.long)
+    for row, (found, answer) in enumerate(zip(searched, answers, strict=True)):
+        begin, end = inputs.segment_ids[row].tolist().index(1), int(inputs.lengths[row]) - 1
+        places[row, begin:end] = torch.tensor(found.offsets[: end - begin]).view(-1, 2)
+        allowed[row, [0, end]] = torch.tensor([True, False])
+        inside = [i for i, (a, b) in enumerate(found.offsets) if answer and a < answer[1] and b > answer[0]]
+        if inside and begin + inside[-1] < end:
+            spans[row] = torch.tensor([begin + inside[0], begin + inside[-1]])
+    return QuestionInputs(inputs, spans[:, 0], spans[:, 1], allowed, places)
+
+
+def _assemble(
+    examples: Sequence[Sequence[Sequence[int]]], tokenizer: WordPiece, max_seq_len: int
+) -> BERTInputs:
+    """One or two texts an example, the longer one cut until it fits."""
+    if not examples:
+        raise ValueError("a task needs at least one text")
+    rows = []
+    for texts in examples:
+        room = max_seq_len - len(texts) - 1
+        if room < 0:
+            raise ValueError(f"max_seq_len={max_seq_len} has no room for {len(texts) + 1} special tokens")
+        kept = [list(text) for text in texts]
+        while sum(map(len, kept)) > room:
+            max(kept, key=len).pop()
+        rows.append(tokenizer.assemble(*kept))
+    lengths = torch.tensor([len(row.input_ids) for row in rows])
+    pad = tokenizer.special_ids["[PAD]"]
+    return BERTInputs(
+        pad_sequence([torch.tensor(row.input_ids) for row in rows], batch_first=True, padding_value=pad),
+        pad_sequence([torch.tensor(row.segment_ids) for row in rows], batch_first=True),
+        lengths,
+    )
