@@ -5,12 +5,16 @@ import math
 import os
 import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from pioneers.device import best_device
 from pioneers.progress import progress
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -18,6 +22,7 @@ FINISHED = ROOT / "_build" / "experiments"  # one JSON line per finished run
 RESULTS = ROOT / "pioneers" / "results"  # read by pioneers.analysis.experiment
 
 Row = dict[str, Any]
+Call = Callable[[], Mapping[str, Any]]
 
 
 def run(
@@ -30,12 +35,14 @@ def run(
 ) -> Path:
     """Run every case with every seed and write ``pioneers/results/NAME.json``.
 
-    A run that was interrupted goes on where it stopped; runs of another config or case are done again.
+    A run that was interrupted goes on where it stopped; runs of another config or case are done again. On a
+    CPU several run at a time, each with as many threads as torch is set to.
 
     Args:
         name: of the experiment.
         cases: name of a case → keyword arguments that make it.
-        one_case: called as ``one_case(seed=seed, **config, **case)``; returns numbers or lists of numbers.
+        one_case: called as ``one_case(seed=seed, **config, **case)``; returns numbers or lists of numbers. A
+            function of a module, so that other processes find it.
         config: keyword arguments that all cases share; they are written into the result.
         seeds: which each case is run with.
 
@@ -44,18 +51,21 @@ def run(
     """
     path = FINISHED / f"{name}.jsonl"
     finished = _read(path)
-    wanted = [(case, seed) for seed in seeds for case in cases]
-    rows = []
-    for case, seed in progress(wanted, desc=name):
-        asked = {"case": case, "seed": seed, "arguments": _plain({**config, **cases[case]})}
-        row = next((r for r in finished if r.items() >= asked.items()), None)
-        if row is None:
-            start = time.perf_counter()
-            numbers = _plain(one_case(seed=seed, **config, **cases[case]))
-            row = {**asked, **numbers, "seconds": round(time.perf_counter() - start, 1)}
-            finished.append(row)
-            _write(path, "".join(json.dumps(r) + "\n" for r in finished))
-        rows.append({key: value for key, value in row.items() if key != "arguments"})
+    wanted = [
+        {"case": case, "seed": seed, "arguments": _plain({**config, **cases[case]})}
+        for seed in seeds
+        for case in cases
+    ]
+    todo = [asked for asked in wanted if _find(asked, finished) is None]
+    calls = [partial(one_case, seed=asked["seed"], **config, **cases[asked["case"]]) for asked in todo]
+    for row in progress(_run(todo, calls), desc=name, total=len(wanted), initial=len(wanted) - len(todo)):
+        finished.append(row)
+        _write(path, "".join(json.dumps(r) + "\n" for r in finished))
+    rows = [
+        {key: value for key, value in row.items() if key != "arguments"}
+        for asked in wanted
+        if (row := _find(asked, finished)) is not None
+    ]
     head = {
         "command": f"make experiments NAME={name}",
         "config": config,
@@ -65,6 +75,41 @@ def run(
         "seconds": round(sum(row["seconds"] for row in rows), 1),
     }
     return _write(RESULTS / f"{name}.json", _layout(head, rows))
+
+
+def _find(asked: Row, finished: Sequence[Row]) -> Row | None:
+    return next((row for row in finished if row.items() >= asked.items()), None)
+
+
+def _run(todo: Sequence[Row], calls: Sequence[Call]) -> Iterator[Row]:
+    """The rows in the order in which they are done."""
+    if _processes() == 1:
+        yield from map(_timed, todo, calls)
+        return
+    threads = torch.get_num_threads()
+    with ProcessPoolExecutor(_processes(), get_context("spawn"), _set_up, (threads,)) as pool:
+        try:
+            for future in as_completed(map(partial(pool.submit, _timed), todo, calls)):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _processes() -> int:
+    on_cpu = best_device().type == "cpu"
+    return max(1, (os.cpu_count() or 1) // torch.get_num_threads()) if on_cpu else 1
+
+
+def _set_up(threads: int) -> None:
+    """A process that computes: the bar belongs to the one that waits."""
+    os.environ["TQDM_DISABLE"] = "1"
+    torch.set_num_threads(threads)
+
+
+def _timed(asked: Row, call: Call) -> Row:
+    start = time.perf_counter()
+    numbers = _plain(call())
+    return {**asked, **numbers, "seconds": round(time.perf_counter() - start, 1)}
 
 
 def _layout(head: Mapping[str, Any], rows: list[Row]) -> str:

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,7 @@ def common(root, tmp_path, monkeypatch):
     spec.loader.exec_module(module)
     monkeypatch.setattr(module, "FINISHED", tmp_path / "finished")
     monkeypatch.setattr(module, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(module, "_processes", lambda: 1)
     return module
 
 
@@ -68,3 +71,17 @@ def test_another_config_or_case_is_run_afresh(common):
     assert done[2:] == [(0, 2, 0.2), (0, 7, 0.2)]
     common.run("demo", CASES | {"large": {"width": 9}}, one_case, config={"lr": 0.2}, seeds=[0])
     assert done[4:] == [(0, 9, 0.2)]
+
+
+def test_several_processes_find_what_one_finds(common, monkeypatch):
+    # other processes must find `common` under its own name
+    monkeypatch.setitem(sys.modules, "common", common)
+    monkeypatch.syspath_prepend(str(Path(common.__file__).parent))
+    alone = common.run("alone", CASES, dict, config={"steps": 3}, seeds=[0, 1])
+    monkeypatch.setattr(common, "_processes", lambda: 2)
+    together = common.run("together", CASES, dict, config={"steps": 3}, seeds=[0, 1])
+    rows = [
+        [{**row, "seconds": 0} for row in json.loads(path.read_text())["rows"]] for path in (alone, together)
+    ]
+    assert rows[0] == rows[1]
+    assert [(row["width"], row["seed"]) for row in rows[1]] == [(2, 0), (7, 0), (2, 1), (7, 1)]
