@@ -1,0 +1,122 @@
+"""ViT against a convolutional network by the number of training images, each with a learning rate of its own.
+
+    PIONEERS_DATA=folder make experiments NAME=vit_convnet
+
+Both cost about the same multiply-adds per image and take the same steps. The learning rate of each, at each
+number of images, is the one that did best on the validation images, see
+:mod:`experiments.vit_convnet_grid`. Dosovitskiy et al. 2021, figures 3 and 4, in small.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from experiments.common import run
+from experiments.mnist_task import accuracy, cost, mnist_parts, small_vit, train
+from pioneers.analysis import experiment, record_attention
+from pioneers.data import Digits
+from pioneers.device import seed_everything
+from pioneers.models import SmallResNet, ViT
+
+CONFIG = {
+    "vit": {"patch_size": 7, "d_model": 32, "num_layers": 3, "num_heads": 4},
+    "convnet": {"width": 4},
+    "steps": 500,
+    "batch_size": 64,
+    "weight_decay": 0.05,
+}
+KINDS = ("vit", "convnet")
+IMAGES = (100, 300, 1000, 3000, 7000)
+SHIFTS = (1, 2, 3, 4)  # pixels
+
+
+def build(kind: str, seed: int, sizes: Mapping[str, Mapping[str, int]]) -> nn.Module:
+    """A new model of one kind."""
+    seed_everything(seed)
+    return small_vit(**sizes["vit"]) if kind == "vit" else SmallResNet(1, 10, **sizes["convnet"])
+
+
+def shift(images: Tensor, down: int, right: int) -> Tensor:
+    """Images moved by some pixels; what comes in is white paper, which is 0."""
+    return F.pad(images, (right, -right, down, -down))
+
+
+def shifted_accuracy(model: nn.Module, digits: Digits, pixels: int) -> float:
+    """Mean accuracy on images moved up, down, left and right."""
+    ways = ((pixels, 0), (-pixels, 0), (0, pixels), (0, -pixels))
+    return sum(accuracy(model, Digits(shift(digits.images, *way), digits.labels)) for way in ways) / len(ways)
+
+
+def attention_distance(weights: Tensor, patch_size: int) -> Tensor:
+    """Mean distance in pixels from a patch to the patches it attends to, ``(H,)``.
+
+    Args:
+        weights: ``(B, H, 1 + N, 1 + N)`` of one layer; N patches form a square, the class token is left out.
+        patch_size: P.
+    """
+    among_patches = weights[:, :, 1:, 1:]
+    shares = among_patches / among_patches.sum(-1, keepdim=True)
+    axis = patch_size * torch.arange(round(shares.shape[-1] ** 0.5), device=weights.device).float()
+    places = torch.cartesian_prod(axis, axis)
+    return (shares * torch.cdist(places, places)).sum(-1).mean(dim=(0, 2))
+
+
+@torch.inference_mode()
+def distances(model: ViT, images: Tensor) -> list[list[float]]:
+    """The attention distance of every layer and head."""
+    with record_attention(model) as maps:
+        model.hidden_states(images)
+    return [attention_distance(weights, model.config.patch_size).tolist() for weights in maps]
+
+
+def one_case(
+    *,
+    seed: int,
+    kind: str,
+    images: int,
+    vit: Mapping[str, int],
+    convnet: Mapping[str, int],
+    **recipe: Any,
+) -> dict[str, Any]:
+    """Train one model; its cost, its accuracy, also on shifted images, and its attention distances."""
+    parts = mnist_parts(images, seed)
+    model = build(kind, seed, {"vit": vit, "convnet": convnet})
+    numbers: dict[str, Any] = cost(model)
+    if isinstance(model, ViT):
+        numbers["distances_at_start"] = distances(model, parts.test.images[:200])
+    train(model, parts.train, seed, **recipe)
+    few = Digits(*(part[:500] for part in parts.test))
+    numbers |= {
+        "accuracy": accuracy(model, parts.test),
+        "training_accuracy": accuracy(model, parts.train),
+        "shifted": [accuracy(model, few), *(shifted_accuracy(model, few, pixels) for pixels in SHIFTS)],
+    }
+    if isinstance(model, ViT):
+        numbers["distances"] = distances(model, parts.test.images[:200])
+    return numbers
+
+
+def chosen(
+    rows: list[dict[str, Any]], cases: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Mapping[str, Any]]:
+    """Of the learning rates tried for a model and a number of images, the best on validation."""
+    score = {row["case"]: row["validation"] for row in rows}
+    best: dict[str, str] = {}
+    for case, how in cases.items():
+        name = f"{how['kind']}, {how['images']} images"
+        best[name] = max(best.get(name, case), case, key=score.__getitem__)
+    return {name: cases[case] for name, case in best.items()}
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)  # such small models are slower with more
+    tried = experiment("vit_convnet_grid")
+    run("vit_convnet", chosen(tried["rows"], tried["cases"]), one_case, config=CONFIG)
+
+
+if __name__ == "__main__":
+    main()
