@@ -28,8 +28,21 @@ def test_shares_are_those_of_the_paper_within_binomial_error():
     # a random token is the old one once in 1005 draws
     changed = (inputs[chosen] != MASK) & (inputs[chosen] != ids[chosen])
     assert within_error(int(changed.sum()), n, 0.1 * (1 - 1 / 1005))
+    assert within_error(int((inputs[chosen] == ids[chosen]).sum()), n, 0.1 * (1 + 1 / 1005))
     assert torch.equal(inputs[~chosen], ids[~chosen])
     assert torch.equal(targets[chosen], ids[chosen])
+
+
+def test_every_place_and_every_token_is_chosen_as_often_as_any_other():
+    ids = torch.randint(4, 14, (100_000, 10), generator=torch.Generator().manual_seed(1))
+    _, targets = corrupt(ids)
+    chosen = targets != -100
+    for place in range(10):
+        n = int(chosen[:, place].sum())
+        assert abs(n - 15_000) < 4 * math.sqrt(100_000 * 0.15 * 0.85)
+    for token in range(4, 14):
+        trials = int((ids == token).sum())
+        assert abs(int((targets == token).sum()) - 0.15 * trials) < 4 * math.sqrt(trials * 0.15 * 0.85)
 
 
 def test_special_tokens_are_neither_chosen_nor_drawn():

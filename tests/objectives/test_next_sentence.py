@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import pytest
 
@@ -15,6 +16,20 @@ def test_half_of_the_pairs_are_true_successors():
         follows = second == (first[0], first[1] + 1)
         assert follows if is_next else second[0] != first[0]
     assert pairs == next_sentence(documents, seed=3)
+
+
+def test_a_hundred_thousand_pairs_are_half_and_half_whatever_the_documents():
+    lengths = [2, 3, 50, 1, 400] * 220
+    documents = [[(d, s) for s in range(length)] for d, length in enumerate(lengths)]
+    pairs = next_sentence(documents, seed=1)
+    assert len(pairs) == sum(length - 1 for length in lengths) > 99_000
+    follows = [pair.is_next for pair in pairs]
+    assert abs(sum(follows) - len(pairs) / 2) < 4 * math.sqrt(len(pairs) / 4)
+    changes = sum(a != b for a, b in pairwise(follows))  # the draws are independent of each other
+    assert abs(changes - len(pairs) / 2) < 4 * math.sqrt(len(pairs) / 4)
+    foreign = [pair.second[0] for pair in pairs if not pair.is_next]
+    expected = len(foreign) / len(documents)
+    assert abs(foreign.count(7) - expected) < 5 * math.sqrt(expected)  # each document, not each sentence
 
 
 def test_empty_documents_are_passed_over_and_one_is_not_enough():
