@@ -28,6 +28,15 @@ from pioneers.objectives import (
 from pioneers.training import TrainConfig, fit
 
 BATCH = 16
+STEPS = {100: 150, 1000: 300, None: 600}  # by number of labels
+RECIPES = {  # chosen on validation data: make experiments NAME=finetuning_rates
+    ("bert", "fine-tuned"): {"lr": 1e-3},
+    ("bert", "from scratch"): {"lr": 1e-3},
+    ("gpt", "fine-tuned"): {"lr": 1e-3},
+    ("gpt", "from scratch"): {"lr": 1e-3},
+    ("lstm", "fine-tuned"): {"lr": 1e-3},
+    ("lstm", "from scratch"): {"lr": 1e-3},
+}
 
 
 class Task(NamedTuple):
@@ -72,11 +81,13 @@ class Example(NamedTuple):
 
 @functools.cache
 def examples(task: str, split: str) -> tuple[Example, ...]:
-    """The examples of a task in an order that has nothing to do with their labels."""
-    rows = TASKS[task].read(split)
+    """The examples of a task in random order; ``"validation"`` is a tenth of those published for training."""
+    rows = TASKS[task].read("test" if split == "test" else "train")
     order = np.random.default_rng(0).permutation(len(rows))
+    tenth = len(rows) // 10
+    chosen = {"test": order, "train": order[tenth:], "validation": order[:tenth]}[split]
     encode = vocabulary().encode
-    return tuple(Example(tuple(encode(text) for text in rows[i][0]), rows[i][1]) for i in order)
+    return tuple(Example(tuple(encode(text) for text in rows[i][0]), rows[i][1]) for i in chosen)
 
 
 class BERTClassifier(nn.Module):
@@ -129,9 +140,9 @@ def finetune(
     seed: int,
     *,
     num_labels: int | None,
-    steps: int,
     lr: float,
     lm_weight: float = 0.0,
+    judged_on: str = "test",
 ) -> dict[str, float]:
     """Train ``model`` (of :func:`experiments.text.pretraining.build`) on a task; returns its marks.
 
@@ -139,10 +150,10 @@ def finetune(
         model: pretrained or not; it is changed.
         task: one of ``TASKS``.
         seed: of the choice of labels, the batches, the new head and dropout.
-        num_labels: how many labelled examples there are; all when None.
-        steps: of training, in batches of 16.
+        num_labels: how many labelled examples there are: 100, 1,000, or all when None.
         lr: highest learning rate.
         lm_weight: of the auxiliary language-model loss; for a GPT or an LSTM.
+        judged_on: ``"test"``, or ``"validation"`` to choose a recipe by.
     """
     train = labelled(task, num_labels, seed)
     torch.manual_seed(seed)
@@ -166,6 +177,7 @@ def finetune(
         lm = {"lm_logits": model.lm_head(hidden), "lm_targets": inputs.lm_targets(), "lm_weight": lm_weight}
         return classification_loss(logits, labels, **lm)
 
+    steps = STEPS[num_labels]
     config = TrainConfig(
         max_steps=steps, lr=lr, warmup_steps=steps // 10, schedule="linear", weight_decay=0.01,
         betas=(0.9, 0.98), log_every=steps, seed=seed,
@@ -177,7 +189,7 @@ def finetune(
         logits = head(*inputs)
         return (logits if is_bert else logits.logits).argmax(-1)
 
-    return judge(task, predict)
+    return judge(task, predict, judged_on)
 
 
 def labelled(task: str, num_labels: int | None, seed: int) -> list[Example]:
@@ -188,9 +200,9 @@ def labelled(task: str, num_labels: int | None, seed: int) -> list[Example]:
 
 
 @torch.inference_mode()
-def judge(task: str, predict: Callable[[Sequence[Example]], Tensor]) -> dict[str, float]:
-    """Accuracy, F1 and Matthews' correlation on the test split."""
-    rows = sorted(examples(task, "test"), key=lambda row: sum(map(len, row.texts)))
+def judge(task: str, predict: Callable[[Sequence[Example]], Tensor], split: str = "test") -> dict[str, float]:
+    """Accuracy, F1 and Matthews' correlation on a split."""
+    rows = sorted(examples(task, split), key=lambda row: sum(map(len, row.texts)))
     with autocast(best_device()):
         found = torch.cat([predict(rows[i : i + 64]) for i in range(0, len(rows), 64)]).cpu().numpy()
     truth = [row.label for row in rows]

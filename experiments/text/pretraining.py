@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 import torch.nn.functional as F
+from filelock import FileLock
 from torch import Tensor, nn
 
 from experiments.common import FINISHED
@@ -24,7 +25,8 @@ from pioneers.tokenizers.wordpiece import frequency
 from pioneers.training import TrainConfig, fit, load_weights, save_weights
 
 FOLDER = FINISHED / "text"
-VOCAB_SIZE, SEQ_LEN, BATCH = 4096, 64, 32
+VOCAB_SIZE, SEQ_LEN = 4096, 64
+BATCH = {"gpt": 16, "lstm": 16, "bert": 32}  # rows; those of BERT are shorter
 SIZES = {"d_model": 128, "num_layers": 4, "num_heads": 4}
 LSTM_SIZES = {"d_model": 256, "num_layers": 1}
 STEPS = 2000
@@ -45,9 +47,10 @@ def corpus() -> tuple[str, ...]:
 def vocabulary() -> WordPiece:
     """One vocabulary for all models, learned from the corpus once."""
     path = FOLDER / "vocab.txt"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        WordPiece.train("\n".join(corpus()), VOCAB_SIZE, score=frequency).save(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{path}.lock"):
+        if not path.exists():
+            WordPiece.train("\n".join(corpus()), VOCAB_SIZE, score=frequency).save(path)
     return WordPiece.from_vocab(path)
 
 
@@ -79,16 +82,17 @@ def pad(rows: Sequence[Sequence[int]], value: int = 0) -> Tensor:
 def pretraining_pairs(seed: int, shares: tuple[float, float, float]) -> Any:
     """Step → :class:`Pairs`: pieces cut in two, every other second half taken from another piece."""
     tokenizer, rows = vocabulary(), pieces()
-    special = tokenizer.special_ids
+    special, size = tokenizer.special_ids, BATCH["bert"]
 
     def batch(step: int) -> Pairs:
         rng = np.random.default_rng((seed, step))
-        start = rng.integers(len(rows) - 8 * BATCH)  # rows of about one length, so that little is padding
-        chosen = [rows[i] for i in start + rng.choice(8 * BATCH, 2 * BATCH, replace=False)]
-        inputs, foreign = [], rng.random(BATCH) < 0.5
-        for row, other, is_foreign in zip(chosen[:BATCH], chosen[BATCH:], foreign, strict=True):
+        start = rng.integers(len(rows) - 8 * size)  # rows of about one length, so that little is padding
+        chosen = [rows[i] for i in start + rng.choice(8 * size, 2 * size, replace=False)]
+        inputs, foreign = [], rng.random(size) < 0.5
+        for row, other, is_foreign in zip(chosen[:size], chosen[size:], foreign, strict=True):
             cut, elsewhere = (int(len(r) * rng.uniform(0.3, 0.7)) for r in (row, other))
-            inputs.append(tokenizer.assemble(row[:cut], other[elsewhere:] if is_foreign else row[cut:]))
+            second = other[elsewhere:][: SEQ_LEN - 3 - cut] if is_foreign else row[cut:]
+            inputs.append(tokenizer.assemble(row[:cut], second))
         ids = pad([i.input_ids for i in inputs])
         draw = torch.Generator(device=ids.device).manual_seed(int(rng.integers(2**31)))
         hidden, targets = masked_lm(
@@ -146,20 +150,22 @@ def pretrain(
     """
     sizes = LSTM_SIZES if kind == "lstm" else SIZES
     how: dict[str, Any] = {"kind": kind, "seed": seed, "steps": steps, "lr": LR[kind], "sizes": sizes}
+    how["batch"] = BATCH[kind]
     how |= {"next_sentence": next_sentence, "shares": shares} if kind == "bert" else {}
     digest = hashlib.sha256(json.dumps(how, sort_keys=True).encode()).hexdigest()[:8]
     places = {step: FOLDER / f"{kind}-{seed}-{digest}-{step}.safetensors" for step in (*SNAPSHOTS, steps)}
     torch.manual_seed(seed)
     model = build(kind).to(best_device())
-    if not places[steps].exists():
-        _train(model, kind, seed, how, places)
+    with FileLock(f"{places[steps]}.lock"):
+        if not places[steps].exists():
+            _train(model, kind, seed, how, places)
     load_weights(places[steps if at is None else at], model)
     return model.eval()
 
 
 def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: dict[int, Any]) -> None:
     def keep(model: nn.Module) -> dict[str, float]:
-        step = next(steps_seen)
+        step = next(steps_seen, None)  # None: the last step, which is logged too
         if step in places:
             save_weights(places[step], model)
         return {}
@@ -175,7 +181,7 @@ def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: 
     else:
         end = vocabulary().special_ids["[SEP]"]
         stream = torch.tensor([i for piece in _shuffled(seed) for i in (*piece, end)], device=best_device())
-        batches = RandomWindows(stream, seq_len=SEQ_LEN, batch_size=BATCH, seed=seed)
+        batches = RandomWindows(stream, seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
         loss = next_token_loss
     fit(model, loss, batches, config, evaluate=keep)
     save_weights(places[how["steps"]], model)

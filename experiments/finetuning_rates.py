@@ -1,0 +1,48 @@
+"""The learning rates of fine-tuning and of training from scratch, chosen on validation data.
+
+    make experiments NAME=finetuning_rates
+
+Seeds and examples are others than those of the experiments that use what is chosen here.
+"""
+
+from typing import Any
+
+import torch
+
+from experiments.common import run
+from experiments.text.finetuning import finetune
+from experiments.text.pretraining import build, pretrain
+from pioneers.device import best_device
+
+RATES = (3e-4, 1e-3, 3e-3)
+CASES = {
+    f"{task}, {kind}, {'fine-tuned' if pretrained else 'from scratch'}, lr {lr:g}": {
+        "task": task,
+        "kind": kind,
+        "pretrained": pretrained,
+        "lr": lr,
+    }
+    for task in ("sst2", "packages")
+    for kind in ("bert", "gpt", "lstm")
+    for pretrained in (True, False)
+    for lr in RATES
+}
+
+
+def one_case(
+    *, seed: int, task: str, kind: str, pretrained: bool, num_labels: int, lr: float
+) -> dict[str, Any]:
+    """Accuracy on the validation split."""
+    torch.manual_seed(seed)
+    model = pretrain(kind, seed) if pretrained else build(kind).to(best_device())
+    return finetune(model, task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)  # such small models are slower with more
+    run("finetuning_rates", CASES, one_case, config={"num_labels": 1000}, seeds=[5])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What pretraining, the auxiliary loss and the transformer are each worth: Radford et al. 2018, table 5.
+
+    make experiments NAME=gpt_ablation
+
+Four variants on five tasks with all their labels. The LSTM is pretrained and fine-tuned like the GPT.
+"""
+
+from typing import Any
+
+import torch
+
+from experiments.common import run
+from experiments.text.finetuning import RECIPES, TASKS, finetune
+from experiments.text.pretraining import build, pretrain
+from pioneers.device import best_device
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "full": {"kind": "gpt", "pretrained": True, "lm_weight": 0.5},
+    "no pretraining": {"kind": "gpt", "pretrained": False, "lm_weight": 0.5},
+    "no auxiliary loss": {"kind": "gpt", "pretrained": True, "lm_weight": 0.0},
+    "LSTM": {"kind": "lstm", "pretrained": True, "lm_weight": 0.5},
+}
+CASES = {f"{task}, {name}": {"task": task, **variant} for name, variant in VARIANTS.items() for task in TASKS}
+
+
+def one_case(*, seed: int, task: str, kind: str, pretrained: bool, lm_weight: float) -> dict[str, Any]:
+    """Accuracy on the test split, Matthews' correlation, and F1 of two classes."""
+    torch.manual_seed(seed)
+    model = pretrain(kind, seed) if pretrained else build(kind).to(best_device())
+    recipe = RECIPES[kind, "fine-tuned" if pretrained else "from scratch"]
+    return finetune(model, task, seed, num_labels=None, lm_weight=lm_weight, **recipe)
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)  # such small models are slower with more
+    run("gpt_ablation", CASES, one_case, config={})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""Frozen features, fine-tuning and training from scratch, by the number of labelled examples.
+
+    make experiments NAME=pretraining_labels
+
+One small BERT per seed, pretrained without labels; the sentiment of film reviews, the package of a docstring.
+"""
+
+from typing import Any
+
+import torch
+
+from experiments.common import run
+from experiments.text.finetuning import RECIPES, finetune, probe
+from experiments.text.pretraining import build, pretrain
+from pioneers.device import best_device
+
+LABELS = (100, 1000, None)
+WAYS = ("frozen", "fine-tuned", "from scratch")
+CASES = {
+    f"{task}, {num_labels or 'all'} labels, {way}": {"task": task, "num_labels": num_labels, "way": way}
+    for task in ("sst2", "packages")
+    for num_labels in LABELS
+    for way in WAYS
+}
+
+
+def one_case(*, seed: int, task: str, num_labels: int | None, way: str) -> dict[str, Any]:
+    """Accuracy on the test split, and Matthews' correlation."""
+    if way == "frozen":
+        return probe(pretrain("bert", seed), task, seed, num_labels=num_labels)
+    torch.manual_seed(seed)
+    model = pretrain("bert", seed) if way == "fine-tuned" else build("bert").to(best_device())
+    recipe = RECIPES["bert", way]
+    return finetune(model, task, seed, num_labels=num_labels, **recipe)
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)  # such small models are slower with more
+    run("pretraining_labels", CASES, one_case, config={})
+
+
+if __name__ == "__main__":
+    main()
