@@ -18,9 +18,9 @@ CONFIG = {
     "d_model": 32,
     "num_layers": 3,
     "num_heads": 4,
-    "steps": 400,
+    "steps": 300,
     "batch_size": 64,
-    "lr": 4e-3,
+    "lr": 9e-3,
     "weight_decay": 0.05,
 }
 CASES = {f"P = {patch_size}": {"patch_size": patch_size} for patch_size in (4, 7, 14, 28)}

@@ -1,4 +1,4 @@
-"""The learning rates of :mod:`experiments.vit_convnet`: four for each model, at each number of images.
+"""The learning rates of :mod:`experiments.vit_convnet`: six for each model, at each number of images.
 
     PIONEERS_DATA=folder make experiments NAME=vit_convnet_grid
 
@@ -15,7 +15,7 @@ from experiments.common import run
 from experiments.mnist_task import accuracy, mnist_parts, train
 from experiments.vit_convnet import CONFIG, IMAGES, KINDS, build
 
-LEARNING_RATES = (1e-3, 3e-3, 9e-3, 2.7e-2)
+LEARNING_RATES = (3e-3, 9e-3, 2.7e-2, 8.1e-2, 0.243, 0.729)
 CASES = {
     f"{kind}, {images} images, lr {lr:g}": {
         "kind": kind,

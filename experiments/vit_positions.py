@@ -6,6 +6,8 @@ Vectors are added at the input only, before every block, or before every block f
 positions are values added to the scores of every block. Dosovitskiy et al. 2021, appendix D.4, in small.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -25,18 +27,24 @@ CONFIG = {
     "d_model": 32,
     "num_layers": 3,
     "num_heads": 4,
-    "steps": 400,
+    "steps": 300,
     "batch_size": 64,
-    "lr": 4e-3,
+    "lr": 9e-3,
     "weight_decay": 0.05,
 }
 IMAGE_SIZE = 28
-CASES = {"none": {"kind": "none", "place": "input"}} | {
+SPREAD = 10.0  # deviation of relative values at the start; of 1, 3, 6 and 10 the best on validation images
+CASES: dict[str, dict[str, Any]] = {"none, input": {"kind": "none", "place": "input"}}
+CASES |= {
     f"{kind}, {place}": {"kind": kind, "place": place}
-    for kind in ("1-D", "2-D", "relative 1-D", "relative 2-D")
+    for kind in ("1-D", "2-D")
     for place in ("input", "every", "shared")
-    if not (kind.startswith("relative") and place == "input")
 }
+CASES |= {
+    f"{kind}, {place}": {"kind": kind, "place": place, "spread": SPREAD}
+    for kind, place in (("relative 1-D", "every"), ("relative 2-D", "every"), ("relative 2-D", "shared"))
+}
+CASES["relative 2-D, every, from zero"] = {"kind": "relative 2-D", "place": "every", "spread": 0.0}
 
 
 class Nowhere(nn.Module):
@@ -77,17 +85,18 @@ class AddedPositions(nn.Module):
 
 
 class RelativePositions(nn.Module):
-    """A learned value per head and offset from query to key, zero at the start and zero for the class token.
+    """A learned value per head and offset from query to key; those of the class token stay zero.
 
     Args:
         side: patches in a row.
         num_heads: H.
         axes: 1 for the offset in reading order, 2 for that of rows and that of columns.
+        spread: deviation of the values at the start.
     """
 
     index: Tensor
 
-    def __init__(self, side: int, num_heads: int, axes: int) -> None:
+    def __init__(self, side: int, num_heads: int, axes: int, spread: float) -> None:
         super().__init__()
         steps = torch.cartesian_prod(torch.arange(side), torch.arange(side))
         if axes == 1:
@@ -98,26 +107,15 @@ class RelativePositions(nn.Module):
         self.register_buffer(
             "index", sum(o * width**i for i, o in enumerate(offset.unbind(-1))), persistent=False
         )
-        self.table = nn.Parameter(torch.zeros(width**axes, num_heads))
+        self.table = nn.Parameter(spread * torch.randn(width**axes, num_heads))
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """x as it came, and the bias ``(H, 1 + N, 1 + N)``."""
         return x, F.pad(self.table[self.index].permute(2, 0, 1), (1, 0, 1, 0))
 
 
-def positions(
-    kind: str, place: str, side: int, d_model: int, num_heads: int, num_layers: int
-) -> nn.ModuleList:
+def positions(make: Callable[[], nn.Module], place: str, num_layers: int) -> nn.ModuleList:
     """What each block is told; where they share, they hold the same module."""
-    axes = 2 if kind.endswith("2-D") else 1
-
-    def make() -> nn.Module:
-        if kind == "none":
-            return Nowhere()
-        if kind.startswith("relative"):
-            return RelativePositions(side, num_heads, axes)
-        return AddedPositions(side, d_model, axes)
-
     if place == "every":
         return nn.ModuleList(make() for _ in range(num_layers))
     first = make()
@@ -134,16 +132,30 @@ class PositionedViT(nn.Module):
         num_heads: H.
         kind: ``"none"``, ``"1-D"``, ``"2-D"``, ``"relative 1-D"`` or ``"relative 2-D"``.
         place: ``"input"``, ``"every"`` or ``"shared"``.
+        spread: deviation of relative values at the start.
     """
 
     def __init__(
-        self, *, patch_size: int, d_model: int, num_layers: int, num_heads: int, kind: str, place: str
+        self,
+        *,
+        patch_size: int,
+        d_model: int,
+        num_layers: int,
+        num_heads: int,
+        kind: str,
+        place: str,
+        spread: float = 0.0,
     ) -> None:
         super().__init__()
         self.patch = PatchEmbedding(IMAGE_SIZE, patch_size, in_channels=1, d_model=d_model)
         self.cls_token = ClassToken(d_model)
-        side = IMAGE_SIZE // patch_size
-        self.positions = positions(kind, place, side, d_model, num_heads, num_layers)
+        side, axes = IMAGE_SIZE // patch_size, 2 if kind.endswith("2-D") else 1
+        make: Callable[[], nn.Module] = partial(AddedPositions, side, d_model, axes)
+        if kind == "none":
+            make = Nowhere
+        elif kind.startswith("relative"):
+            make = partial(RelativePositions, side, num_heads, axes, spread)
+        self.positions = positions(make, place, num_layers)
         self.stack = Stack(num_layers, d_model, num_heads)
         self.head = nn.Linear(d_model, 10)
         init_weights(self, std=d_model**-0.5)
@@ -167,13 +179,14 @@ def one_case(
     num_heads: int,
     kind: str,
     place: str,
+    spread: float = 0.0,
     **recipe: Any,
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Train one model; its accuracy on test images and on the same moved by two and by four pixels."""
     parts = mnist_parts(images, seed)
     seed_everything(seed)
     sizes = {"patch_size": patch_size, "d_model": d_model, "num_layers": num_layers, "num_heads": num_heads}
-    model = PositionedViT(**sizes, kind=kind, place=place)
+    model = PositionedViT(**sizes, kind=kind, place=place, spread=spread)
     parameters = cost(model)["parameters"]
     train(model, parts.train, seed, **recipe)
     few = Digits(*(part[:500] for part in parts.test))
