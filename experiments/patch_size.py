@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.mnist_task import accuracy, cost, mnist_parts, small_vit, train
+from experiments.common_mnist import accuracy, cost, mnist_parts, small_vit, train
 from pioneers.device import seed_everything
 
 CONFIG = {

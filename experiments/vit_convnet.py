@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.common import run
-from experiments.mnist_task import accuracy, cost, mnist_parts, small_vit, train
+from experiments.common_mnist import accuracy, cost, mnist_parts, small_vit, train
 from pioneers.analysis import experiment, record_attention
 from pioneers.data import Digits
 from pioneers.device import seed_everything

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.mnist_task import accuracy, mnist_parts, train
+from experiments.common_mnist import accuracy, mnist_parts, train
 from experiments.vit_convnet import CONFIG, IMAGES, KINDS, build
 
 APART = 100  # added to the seed: what is chosen here is judged with other weights and other images

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from experiments.common import run
-from experiments.mnist_task import accuracy, cost, mnist_parts, train
+from experiments.common_mnist import accuracy, cost, mnist_parts, train
 from experiments.vit_convnet import shifted_accuracy
 from pioneers.data import Digits
 from pioneers.device import seed_everything

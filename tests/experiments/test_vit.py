@@ -18,13 +18,13 @@ def load(root, monkeypatch):
     monkeypatch.syspath_prepend(root)
     numbers = torch.arange(10_000)
     images = (numbers / 10_000).view(-1, 1, 1, 1).expand(-1, 1, 28, 28)
-    task = importlib.import_module("experiments.mnist_task")
+    task = importlib.import_module("experiments.common_mnist")
     monkeypatch.setattr(task, "mnist", lambda split: Digits(images, numbers % 10))
     return lambda name: importlib.import_module(f"experiments.{name}")
 
 
 def test_no_image_judges_and_trains_and_all_are_judged_by_the_same(load):
-    task = load("mnist_task")
+    task = load("common_mnist")
     parts, other = task.mnist_parts(7000, seed=0), task.mnist_parts(30, seed=1)
     assert [len(part.labels) for part in parts] == [7000, 1000, 2000]
     assert torch.cat([part.images[:, 0, 0, 0] for part in parts]).unique().numel() == 10_000
@@ -35,7 +35,7 @@ def test_no_image_judges_and_trains_and_all_are_judged_by_the_same(load):
 
 
 def test_multiply_adds_are_those_of_the_formula(load):
-    task = load("mnist_task")
+    task = load("common_mnist")
     D, L, N, P = 12, 3, 16, 7
     T = N + 1
     block = 12 * T * D**2 + 2 * T**2 * D
