@@ -2,7 +2,7 @@
 
     make experiments NAME=bert_documents
 
-About ten minutes of work for one core. It saves itself as it goes and continues where it stopped. Its weights, in
+Less than half an hour on one core. It saves itself as it goes and continues where it stopped. Its weights, in
 bfloat16, and its vocabulary go to ``pioneers/weights/bert_documents``, the losses on held-out text to the
 result file.
 """
