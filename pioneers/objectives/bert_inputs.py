@@ -35,8 +35,8 @@ class QuestionInputs(NamedTuple):
 
     Attributes:
         inputs: the question is segment 0, its context segment 1.
-        starts: ``(B,)``, position of the first token of the answer; 0, that of [CLS], where there is none or it
-            was cut off.
+        starts: ``(B,)``, position of the first token of the answer; 0, that of [CLS], where there is none or
+            it was cut off.
         ends: ``(B,)``, position of its last token; 0 likewise.
         allowed: ``(B, T)``, True at the tokens of the context and at [CLS].
         places: ``(B, T, 2)``, the half-open range of characters of the context that a token stands for; empty
