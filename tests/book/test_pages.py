@@ -1,10 +1,12 @@
 """The book in a browser, page by page, in both themes and on a narrow screen."""
 
 import functools
+import gzip
 import http.server
 import re
 import shutil
 import threading
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -12,7 +14,8 @@ sync_api = pytest.importorskip("playwright.sync_api")
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-WEIGHT = 1_500_000  # bytes of a page with everything it loads, nothing compressed
+WEIGHT = 1_500_000  # bytes of a page with everything it loads, text compressed as web servers send it
+TEXT = {".html", ".css", ".js", ".svg", ".json"}
 SHIFT = 0.1  # how much of the screen may jump while a page loads: what the Web Vitals call good
 OBSERVE = """
 window.shift = 0;
@@ -74,13 +77,13 @@ class Visit:
     """One page as it loaded: what it asked for, what it weighed, what it complained about, what it shows."""
 
     def __init__(self, browser, address, name, theme, width):
-        self.name, self.complaints, self.outside, self.weight = name, [], [], 0
+        self.name, self.complaints, self.outside, self.loaded = name, [], [], set()
         context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=theme)
         page = context.new_page()
         page.add_init_script(OBSERVE)
         page.on("console", self.listen)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("response", self.weigh)
+        page.on("response", lambda response: self.loaded.add(urlsplit(response.url).path.lstrip("/")))
         page.route(lambda url: not url.startswith((address, "data:")), self.refuse)
         page.goto(f"{address}{name}.html", wait_until="load")
         page.evaluate("document.fonts.ready.then(() => true)")
@@ -91,12 +94,15 @@ class Visit:
         if message.type in ("error", "warning"):
             self.complaints.append(message.text)
 
-    def weigh(self, response):
-        self.weight += len(response.body())
-
     def refuse(self, route):
         self.outside.append(route.request.url)
         route.abort()
+
+
+@functools.cache
+def weight(path):
+    """Bytes of a file on their way to a browser."""
+    return len(gzip.compress(path.read_bytes()) if path.suffix in TEXT else path.read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +126,10 @@ def test_formulas_are_typeset(visits):
     assert sum(visit.shown["mistyped"] for visit in visits) == 0
 
 
-def test_pages_are_light_and_steady(visits):
-    assert not {visit.name: visit.weight for visit in visits if visit.weight > WEIGHT}
+def test_pages_are_light_and_steady(visits, html):
+    weights = {visit.name: sum(weight(html / path) for path in visit.loaded) for visit in visits}
+    assert min(weights.values()) > 100_000  # pages with their styles
+    assert not {name: bytes_ for name, bytes_ in weights.items() if bytes_ > WEIGHT}
     assert not {visit.name: visit.shown["shift"] for visit in visits if visit.shown["shift"] > SHIFT}
 
 

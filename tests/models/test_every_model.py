@@ -34,29 +34,11 @@ CONFIGS = {
 DEVICES = sorted({"cpu", best_device().type})
 
 
-class Pooled(nn.Module):
-    """BERT with a head that reads the pooled vector."""
-
-    def __init__(self):
-        super().__init__()
-        self.bert = models.BERT(BERT)
-        self.head = models.ClassificationHead(D, CLASSES, dropout=0.0)
-
-    def forward(self, input_ids, mask):
-        return self.head(self.bert.pool(self.bert(input_ids, mask=mask)))
-
-
-class Span(nn.Module):
-    """BERT with a head that points at tokens; the pooler does not take part."""
-
-    def __init__(self):
-        super().__init__()
-        self.bert = models.BERT(BERT)
-        self.bert.pooler.requires_grad_(False)
-        self.head = models.SpanHead(D)
-
-    def forward(self, input_ids, segment_ids):
-        return self.head(self.bert(input_ids, segment_ids=segment_ids))
+def without_pooler(make):
+    """A model that reads the tokens' own states: the pooler does not take part."""
+    model = make(models.BERT(BERT))
+    model.bert.pooler.requires_grad_(False)
+    return model
 
 
 class Task(nn.Module):
@@ -81,8 +63,9 @@ def segments(count):
 
 CASES = {
     **{name: (lambda made=made: made[0](made[1])) for name, made in CONFIGS.items()},
-    "bert classifier": Pooled,
-    "bert span": Span,
+    "bert classifier": lambda: models.BERTClassifier(models.BERT(BERT), CLASSES),
+    "bert tagger": lambda: without_pooler(lambda bert: models.BERTTagger(bert, CLASSES)),
+    "bert reader": lambda: without_pooler(models.BERTReader),
     "gpt classifier": lambda: Task(CLASSES),
     "gpt multiple choice": lambda: Task(None),
     "lstm": lambda: models.LSTMLanguageModel(V, D, num_layers=2),
@@ -90,8 +73,9 @@ CASES = {
 }
 INPUTS = {
     "bert for pretraining": lambda: ((ids(T),), {"segment_ids": segments(4)}),
-    "bert classifier": lambda: ((ids(T), padding_mask(torch.tensor([7, 2, 5, 1, 3]), T)), {}),
-    "bert span": lambda: ((ids(T), segments(2)), {}),
+    "bert classifier": lambda: ((ids(T),), {"mask": padding_mask(torch.tensor([7, 2, 5, 1, 3]), T)}),
+    "bert tagger": lambda: ((ids(T),), {"segment_ids": segments(2)}),
+    "bert reader": lambda: ((ids(T),), {"segment_ids": segments(2)}),
     "transformer": lambda: ((ids(S), ids(T)), {"lengths": torch.tensor([11, 2, 5, 1, 3])}),
     "transformer sandwich": lambda: ((ids(S), ids(T)), {}),
     "gpt classifier": lambda: ((ids(T), torch.tensor([6, 1, 4, 0, 2])), {}),
