@@ -15,8 +15,7 @@ from pioneers.data import mrpc, sst2
 from pioneers.data.tasks import PACKAGES, continuations, docstring_packages, following_sentences
 from pioneers.device import autocast, best_device
 from pioneers.layers import padding_mask
-from pioneers.models import BERTForPretraining
-from pioneers.models.heads import ClassificationHead, GPTTaskModel
+from pioneers.models import BERTClassifier, BERTForPretraining, GPTTaskModel
 from pioneers.objectives import (
     TaskTokens,
     classification_inputs,
@@ -90,19 +89,6 @@ def examples(task: str, split: str) -> tuple[Example, ...]:
     return tuple(Example(tuple(encode(text) for text in rows[i][0]), rows[i][1]) for i in chosen)
 
 
-class BERTClassifier(nn.Module):
-    """BERT, its pooler, and a linear map to the labels."""
-
-    def __init__(self, pretrained: BERTForPretraining, num_classes: int) -> None:
-        super().__init__()
-        self.bert = pretrained.bert
-        self.head = ClassificationHead(self.bert.config.d_model, num_classes)
-
-    def forward(self, input_ids: Tensor, segment_ids: Tensor, mask: Tensor) -> Tensor:
-        """Ids and segments ``(B, T)`` → logits ``(B, num_classes)``."""
-        return self.head(self.bert.pool(self.bert(input_ids, segment_ids=segment_ids, mask=mask)))
-
-
 def gpt_inputs(task: str, rows: Sequence[Example]) -> tuple[Any, Tensor]:
     """The inputs that Radford et al. 2018 give a task of this kind, and the labels."""
     ids = vocabulary().special_ids
@@ -120,8 +106,8 @@ def gpt_inputs(task: str, rows: Sequence[Example]) -> tuple[Any, Tensor]:
     return type(inputs)(*(part.to(best_device()) for part in inputs)), labels
 
 
-def bert_inputs(rows: Sequence[Example]) -> tuple[tuple[Tensor, Tensor, Tensor], Tensor]:
-    """Ids, segments and mask of one or two texts, the longer one cut until there is room."""
+def bert_inputs(rows: Sequence[Example]) -> tuple[dict[str, Tensor], Tensor]:
+    """Ids, segments and mask by name, of one or two texts, the longer one cut until there is room."""
     assembled = []
     for row in rows:
         texts = [list(text) for text in row.texts]
@@ -130,7 +116,11 @@ def bert_inputs(rows: Sequence[Example]) -> tuple[tuple[Tensor, Tensor, Tensor],
         assembled.append(vocabulary().assemble(*texts))
     ids = pad([a.input_ids for a in assembled])
     lengths = torch.tensor([len(a.input_ids) for a in assembled], device=ids.device)
-    inputs = (ids, pad([a.segment_ids for a in assembled]), padding_mask(lengths, ids.shape[1]))
+    inputs = {
+        "input_ids": ids,
+        "segment_ids": pad([a.segment_ids for a in assembled]),
+        "mask": padding_mask(lengths, ids.shape[1]),
+    }
     return inputs, torch.tensor([row.label for row in rows], device=ids.device)
 
 
@@ -159,7 +149,7 @@ def finetune(
     torch.manual_seed(seed)
     is_bert = isinstance(model, BERTForPretraining)
     classes = None if TASKS[task].kind == "choice" else TASKS[task].num_classes
-    head = BERTClassifier(model, classes) if is_bert else GPTTaskModel(model, classes)
+    head = BERTClassifier(model.bert, classes) if is_bert else GPTTaskModel(model, classes)
     head = head.to(best_device())
 
     def batches(step: int) -> Any:
@@ -170,7 +160,7 @@ def finetune(
     def loss_fn(head: nn.Module, batch: Any) -> Tensor:
         inputs, labels = batch
         if is_bert:
-            return classification_loss(head(*inputs), labels)
+            return classification_loss(head(**inputs), labels)
         logits, hidden = head(*inputs)
         if not lm_weight:
             return classification_loss(logits, labels)
@@ -186,8 +176,8 @@ def finetune(
 
     def predict(rows: Sequence[Example]) -> Tensor:
         inputs, _ = bert_inputs(rows) if is_bert else gpt_inputs(task, rows)
-        logits = head(*inputs)
-        return (logits if is_bert else logits.logits).argmax(-1)
+        logits = head(**inputs) if is_bert else head(*inputs).logits
+        return logits.argmax(-1)
 
     return judge(task, predict, judged_on)
 
@@ -215,12 +205,12 @@ def probe(model: nn.Module, task: str, seed: int, *, num_labels: int | None) -> 
     """Frozen features: logistic regression on the mean of the last hidden states; for tasks with one text."""
 
     def features(rows: Sequence[Example]) -> np.ndarray:
-        (ids, segments, mask), _ = bert_inputs(rows)
+        inputs, _ = bert_inputs(rows)
         if isinstance(model, BERTForPretraining):
-            hidden = model.bert(ids, segment_ids=segments, mask=mask)
+            hidden = model.bert(**inputs)
         else:
-            hidden = model.hidden_states(ids)
-        real = mask[:, 0, 0, :, None]
+            hidden = model.hidden_states(inputs["input_ids"])
+        real = inputs["mask"][:, 0, 0, :, None]
         return ((hidden * real).sum(1) / real.sum(1)).float().cpu().numpy()
 
     def batched(rows: Sequence[Example]) -> np.ndarray:
