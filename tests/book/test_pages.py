@@ -14,7 +14,7 @@ sync_api = pytest.importorskip("playwright.sync_api")
 
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-WEIGHT = 1_500_000  # bytes of a page with everything it loads, text compressed as web servers send it
+WEIGHT = 1_000_000  # bytes of a page with everything it loads, text compressed as web servers send it
 TEXT = {".html", ".css", ".js", ".svg", ".json"}
 SHIFT = 0.1  # how much of the screen may jump while a page loads: what the Web Vitals call good
 OBSERVE = """

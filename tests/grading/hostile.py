@@ -49,6 +49,7 @@ PROCESS = {
     "many file handles": Attack("files = []\ntry:\n    while True: files.append(open('/dev/null'))\nexcept OSError: files.clear()"),
     "segmentation fault": Attack("import ctypes; ctypes.string_at(0)", earns=WITHHELD, flag="process ended"),
     "deep recursion": Attack("import sys\nsys.setrecursionlimit(10**6)\ndef f(): return f()\nf()"),
+    "overflow of the C stack": Attack("import sys\nsys.setrecursionlimit(10**9)\nclass C:\n    def __repr__(self): return repr(C())\nrepr(C())", flag="process ended"),
     "tampers with limits": Attack("import resource\ntry: resource.setrlimit(resource.RLIMIT_AS, (-1, -1))\nexcept (ValueError, OSError): pass"),
 }  # fmt: skip
 TIME = {
