@@ -2,7 +2,7 @@
 
     make experiments NAME=bert_ablation
 
-The model that reads from left to right is a GPT of the same size, pretrained on the same texts.
+The model that reads from left to right is the same BERT under the causal mask, asked for the next token.
 """
 
 from typing import Any
@@ -10,25 +10,23 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, finetune
-from experiments.text.pretraining import pretrain
+from experiments.text.finetuning import RECIPES
+from experiments.text.pretraining import LEFT, pretrain
+from experiments.text.tokens import finetune_bert
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "BERT": {"kind": "bert", "next_sentence": True},
     "no NSP": {"kind": "bert", "next_sentence": False},
-    "left to right, no NSP": {"kind": "gpt", "next_sentence": False},
+    "left to right, no NSP": {"kind": LEFT, "next_sentence": False},
 }
-CASES = {
-    f"{task}, {name}": {"task": task, **variant}
-    for name, variant in VARIANTS.items()
-    for task in ("sst2", "mrpc", "packages", "following")
-}
+TASKS = ("packages", "following", "code words", "cloze")
+CASES = {f"{task}, {name}": {"task": task, **variant} for name, variant in VARIANTS.items() for task in TASKS}
 
 
 def one_case(*, seed: int, task: str, kind: str, next_sentence: bool) -> dict[str, Any]:
-    """Accuracy on the test split, Matthews' correlation, and F1 of two classes."""
+    """The marks of the task on the test split."""
     model = pretrain(kind, seed, next_sentence=next_sentence)
-    return finetune(model, task, seed, num_labels=None, **RECIPES[kind, "fine-tuned"])
+    return finetune_bert(model, task, seed, **RECIPES["bert", "fine-tuned"])
 
 
 def main() -> None:

@@ -7,7 +7,8 @@ bfloat16, and its vocabulary go to ``pioneers/weights/bert_documents``, the loss
 result file.
 """
 
-from functools import cache
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import torch
@@ -38,9 +39,16 @@ CONFIG = {
 LOG_EVERY = 500
 
 
-def pairs(split: str, tokenizer: WordPiece, max_seq_len: int, seed: int) -> tuple[BERTInputs, Tensor]:
-    """All pairs of sentences of a split, and for each 0 if the second follows the first, 1 if it does not."""
-    drawn = next_sentence([document.sentences for document in documents(split)], seed=seed)
+def sentences(split: str) -> list[tuple[str, ...]]:
+    """The documents of a split, each in sentences."""
+    return [document.sentences for document in documents(split)]
+
+
+def pairs(
+    texts: Sequence[Sequence[str]], tokenizer: WordPiece, max_seq_len: int, seed: int
+) -> tuple[BERTInputs, Tensor]:
+    """Pairs of sentences of texts, and for each 0 if the second follows the first, 1 if it does not."""
+    drawn = next_sentence(texts, seed=seed)
     first, second, follows = zip(*drawn, strict=True)
     return pair_inputs(first, second, tokenizer, max_seq_len=max_seq_len), 1 - torch.tensor(follows).long()
 
@@ -49,31 +57,46 @@ class Batches:
     """Step → ids with gaps, segments, lengths, targets, labels; short rows at first, long ones at the end."""
 
     def __init__(
-        self, tokenizer: WordPiece, *, steps: int, tokens: int, short: int, long: int, seed: int
+        self,
+        texts: Sequence[Sequence[str]],
+        tokenizer: WordPiece,
+        *,
+        steps: int,
+        tokens: int,
+        short: int,
+        long: int,
+        seed: int,
+        shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
     ) -> None:
-        self.tokenizer, self.steps, self.tokens, self.seed = tokenizer, steps, tokens, seed
+        self.texts, self.tokenizer, self.shares = texts, tokenizer, shares
+        self.steps, self.tokens, self.seed = steps, tokens, seed
         self.short, self.long = short, long
-        self.pairs = cache(self._pairs)
+        self.pairs = lru_cache(maxsize=1)(self._pairs)
 
     def _pairs(self, max_seq_len: int, epoch: int) -> tuple[BERTInputs, Tensor]:
-        return pairs("train", self.tokenizer, max_seq_len, self.seed + epoch)
+        return pairs(self.texts, self.tokenizer, max_seq_len, 1000 * self.seed + epoch)
 
     def __call__(self, step: int) -> tuple[Tensor, ...]:
         """The batch of one step: nine tenths of the steps have short rows."""
-        draw = torch.Generator().manual_seed(step + self.seed)
+        draw = torch.Generator().manual_seed(step + 1_000_003 * self.seed)
         max_seq_len = self.short if step < 0.9 * self.steps else self.long
         inputs, labels = self.pairs(max_seq_len, step // 500)
         rows = torch.randint(len(labels), (self.tokens // max_seq_len,), generator=draw)
-        ids, targets = hide(inputs.input_ids[rows], self.tokenizer, draw)
+        ids, targets = hide(inputs.input_ids[rows], self.tokenizer, draw, self.shares)
         return ids, inputs.segment_ids[rows], inputs.lengths[rows], targets, labels[rows]
 
 
-def hide(input_ids: Tensor, tokenizer: WordPiece, draw: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Ids with gaps, and the targets."""
+def hide(
+    input_ids: Tensor,
+    tokenizer: WordPiece,
+    draw: torch.Generator,
+    shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
+) -> tuple[Tensor, Tensor]:
+    """Ids with gaps, and the targets; ``shares`` are those of masked, random and kept tokens."""
     special = tokenizer.special_ids
     return masked_lm(
         input_ids, mask_id=special["[MASK]"], vocab_size=tokenizer.vocab_size, special_ids=special.values(),
-        generator=draw,
+        shares=shares, generator=draw,
     )  # fmt: skip
 
 
@@ -89,12 +112,13 @@ def one_case(
     *, seed: int, vocab_size: int, sizes: dict[str, Any], steps: int, lr: float, **rows: int
 ) -> dict[str, Any]:
     """Pretrain and keep the model: its losses on held-out pairs, step by step."""
-    text = "\n".join(sentence for document in documents("train") for sentence in document.sentences)
+    texts = sentences("train")
+    text = "\n".join(sentence for one in texts for sentence in one)
     tokenizer = WordPiece.train(text, vocab_size, score=frequency)
     seed_everything(seed)
     model = BERTForPretraining(BERTConfig(vocab_size=vocab_size, max_seq_len=rows["long"], **sizes))
     model = model.to(best_device())
-    held_out, labels = pairs("test", tokenizer, rows["long"], seed)
+    held_out, labels = pairs(sentences("test"), tokenizer, rows["long"], seed)
     ids, targets = hide(held_out.input_ids, tokenizer, torch.Generator().manual_seed(seed))
     test = (ids, held_out.segment_ids, held_out.lengths, targets, labels)
 
@@ -108,7 +132,7 @@ def one_case(
     )  # fmt: skip
     checkpoint = FINISHED / f"bert_documents-{seed}-{steps}.safetensors"
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
-    batches = Batches(tokenizer, steps=steps, seed=seed, **rows)
+    batches = Batches(texts, tokenizer, steps=steps, seed=seed, **rows)
     history = fit(
         model, lambda model, batch: sum(losses(model, batch)), batches, recipe, evaluate=evaluate,
         checkpoint=checkpoint, metrics=checkpoint.with_suffix(".jsonl"),

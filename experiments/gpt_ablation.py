@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, TASKS, finetune
+from experiments.text.finetuning import RECIPES, finetune
 from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
@@ -20,6 +20,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no auxiliary loss": {"kind": "gpt", "pretrained": True, "lm_weight": 0.0},
     "LSTM": {"kind": "lstm", "pretrained": True, "lm_weight": 0.5},
 }
+TASKS = ("sst2", "mrpc", "finished", "finished first", "finished choice")
 CASES = {f"{task}, {name}": {"task": task, **variant} for name, variant in VARIANTS.items() for task in TASKS}
 
 

@@ -2,7 +2,7 @@
 
     make experiments NAME=layers_transferred
 
-The embeddings and the first k of four blocks come from a pretrained GPT, the others start afresh; -1 takes
+The embeddings and the first k blocks come from a pretrained GPT, the others start afresh; -1 takes
 nothing at all.
 """
 
@@ -17,7 +17,7 @@ from pioneers.device import best_device
 
 CASES = {
     f"{task}, {'nothing' if kept < 0 else f'{kept} blocks'}": {"task": task, "kept": kept}
-    for task in ("sst2", "packages")
+    for task in ("sst2", "finished")
     for kept in range(-1, SIZES["num_layers"] + 1)
 }
 

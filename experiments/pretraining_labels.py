@@ -2,7 +2,8 @@
 
     make experiments NAME=pretraining_labels
 
-One small BERT per seed, pretrained without labels; the sentiment of film reviews, the package of a docstring.
+One small GPT per seed, pretrained without labels; the sentiment of film reviews, and whether a sentence is
+finished.
 """
 
 from typing import Any
@@ -18,20 +19,19 @@ LABELS = (100, 1000, None)
 WAYS = ("frozen", "fine-tuned", "from scratch")
 CASES = {
     f"{task}, {num_labels or 'all'} labels, {way}": {"task": task, "num_labels": num_labels, "way": way}
-    for task in ("sst2", "packages")
+    for task in ("sst2", "finished", "packages")
     for num_labels in LABELS
     for way in WAYS
 }
 
 
 def one_case(*, seed: int, task: str, num_labels: int | None, way: str) -> dict[str, Any]:
-    """Accuracy on the test split, and Matthews' correlation."""
+    """The marks of the task on the test split."""
     if way == "frozen":
-        return probe(pretrain("bert", seed), task, seed, num_labels=num_labels)
+        return probe(pretrain("gpt", seed), task, seed, num_labels=num_labels)
     torch.manual_seed(seed)
-    model = pretrain("bert", seed) if way == "fine-tuned" else build("bert").to(best_device())
-    recipe = RECIPES["bert", way]
-    return finetune(model, task, seed, num_labels=num_labels, **recipe)
+    model = pretrain("gpt", seed) if way == "fine-tuned" else build("gpt").to(best_device())
+    return finetune(model, task, seed, num_labels=num_labels, **RECIPES["gpt", way])
 
 
 def main() -> None:

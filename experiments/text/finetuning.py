@@ -1,8 +1,7 @@
 """Fine-tune a pretrained model on a task, or train it from scratch; judge it on held-out data."""
 
-import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -10,24 +9,27 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 from torch import Tensor, nn
 
-from experiments.text.pretraining import SEQ_LEN, pad, vocabulary
-from pioneers.data import mrpc, sst2
-from pioneers.data.tasks import PACKAGES, continuations, docstring_packages, following_sentences
-from pioneers.device import autocast, best_device
-from pioneers.layers import padding_mask
-from pioneers.models import BERTClassifier, BERTForPretraining, GPTTaskModel
+from experiments.text.pretraining import SEQ_LEN, vocabulary
+from experiments.text.tasks import TASKS, Row, examples, labelled, labels_of
+from pioneers.device import best_device
+from pioneers.models import BERTForPretraining
+from pioneers.models.heads import ClassificationHead
 from pioneers.objectives import (
+    BERTInputs,
+    TaskInputs,
     TaskTokens,
     classification_inputs,
     classification_loss,
     entailment_inputs,
     multiple_choice_inputs,
+    pair_inputs,
     similarity_inputs,
+    text_inputs,
 )
 from pioneers.training import TrainConfig, fit
 
 BATCH = 16
-STEPS = {100: 150, 1000: 300, None: 600}  # by number of labels
+STEPS = {100: 150, 1000: 300, None: 450}  # by number of labels
 RECIPES = {  # chosen on validation data: make experiments NAME=finetuning_rates
     ("bert", "fine-tuned"): {"lr": 1e-3},
     ("bert", "from scratch"): {"lr": 1e-3},
@@ -38,90 +40,90 @@ RECIPES = {  # chosen on validation data: make experiments NAME=finetuning_rates
 }
 
 
-class Task(NamedTuple):
-    """A task with labels.
+class Classifier(nn.Module):
+    """A linear map of the mean of a model's last states, or of that of the last token of the text.
 
-    Attributes:
-        kind: ``"text"``, ``"pair"`` (the order matters), ``"similarity"`` (it does not) or ``"choice"``.
-        num_classes: number of labels; of choices, where the kind is ``"choice"``.
-        read: split → examples ``(texts, label)``; the splits are ``"train"`` and ``"test"``.
+    Radford et al. and Devlin et al. read the state of a token made for it. It takes more labels than ours, or
+    more pretraining, until such a token has gathered what the others know. What says best whether a sentence
+    is finished is its last token; what says best what a text is about, or thinks of it, is all of them.
+
+    Args:
+        model: of :func:`experiments.text.pretraining.build`.
+        task: one of ``TASKS``.
     """
 
-    kind: str
-    num_classes: int
-    read: Callable[[str], list[tuple[tuple[str, ...], int]]]
+    def __init__(self, model: nn.Module, task: str) -> None:
+        super().__init__()
+        self.body, self.task = body_of(model), task
+        kind, num_classes, self.state, _ = TASKS[task]
+        width = self.body.lm_head.in_features if is_causal(self.body) else self.body.config.d_model
+        self.choose = kind == "choice"
+        self.head = ClassificationHead(width, 1 if self.choose else num_classes, dropout=0.1)
+
+    def forward(self, rows: Sequence[Row]) -> tuple[Tensor, Tensor, BERTInputs | TaskInputs]:
+        """Examples → logits ``(B, C)``, the states of all rows ``(rows, T, D)``, and the inputs."""
+        inputs = make_inputs(self.body, self.task, rows)
+        hidden, read = states(self.body, inputs, self.state)
+        if isinstance(inputs, TaskInputs):
+            read = read.unflatten(0, inputs.extract.shape)
+        if self.choose:
+            return self.head(read).squeeze(-1), hidden, inputs
+        return self.head(read.sum(dim=1) if read.ndim == 3 else read), hidden, inputs
 
 
-def _of_pairs(load: Callable[[str], Sequence[Any]]) -> Callable[[str], list[tuple[tuple[str, ...], int]]]:
-    return lambda split: [((pair.first, pair.second), pair.label) for pair in load(split)]
+def body_of(model: nn.Module) -> nn.Module:
+    """A model without its heads."""
+    return model.bert if isinstance(model, BERTForPretraining) else model
 
 
-def _of_texts(load: Callable[[str], Sequence[Any]]) -> Callable[[str], list[tuple[tuple[str, ...], int]]]:
-    return lambda split: [((text.text,), text.label) for text in load(split)]
+def is_causal(body: nn.Module) -> bool:
+    """Whether it reads from left to right: a GPT or an LSTM."""
+    return hasattr(body, "lm_head")
 
 
-TASKS = {
-    "sst2": Task("text", 2, _of_texts(sst2)),
-    "mrpc": Task("similarity", 2, _of_pairs(mrpc)),
-    "packages": Task("text", len(PACKAGES), _of_texts(docstring_packages)),
-    "following": Task("pair", 2, _of_pairs(following_sentences)),
-    "continuation": Task(
-        "choice", 4, lambda split: [((c.context, *c.choices), c.label) for c in continuations(split)]
-    ),
-}
+def states(body: nn.Module, inputs: BERTInputs | TaskInputs, which: str) -> tuple[Tensor, Tensor]:
+    """The last states ``(rows, T, D)``, and of each row their mean or the last token's, ``(rows, D)``."""
+    if isinstance(inputs, BERTInputs):
+        hidden = body(inputs.input_ids, segment_ids=inputs.segment_ids, mask=inputs.mask)
+        lengths = inputs.lengths
+    else:
+        hidden = body.hidden_states(inputs.input_ids.flatten(0, -2))
+        lengths = inputs.extract.flatten() + 1
+    if which == "last":
+        return hidden, hidden[torch.arange(len(hidden), device=hidden.device), lengths - 2]
+    real = (torch.arange(hidden.shape[1], device=hidden.device) < lengths[:, None])[..., None]
+    return hidden, (hidden * real).sum(1) / lengths[:, None]
 
 
-class Example(NamedTuple):
-    """Token ids of the texts of an example, and its label."""
-
-    texts: tuple[list[int], ...]
-    label: int
-
-
-@functools.cache
-def examples(task: str, split: str) -> tuple[Example, ...]:
-    """The examples of a task in random order; ``"validation"`` is a tenth of those published for training."""
-    rows = TASKS[task].read("test" if split == "test" else "train")
-    order = np.random.default_rng(0).permutation(len(rows))
-    tenth = len(rows) // 10
-    chosen = {"test": order, "train": order[tenth:], "validation": order[:tenth]}[split]
-    encode = vocabulary().encode
-    return tuple(Example(tuple(encode(text) for text in rows[i][0]), rows[i][1]) for i in chosen)
-
-
-def gpt_inputs(task: str, rows: Sequence[Example]) -> tuple[Any, Tensor]:
-    """The inputs that Radford et al. 2018 give a task of this kind, and the labels."""
-    ids = vocabulary().special_ids
+def gpt_inputs(kind: str, texts: Sequence[Sequence[str]]) -> TaskInputs:
+    """Each example as Radford et al. 2018 put a task of its kind."""
+    tokenizer = vocabulary("gpt")
+    ids = tokenizer.special_ids
     tokens = TaskTokens(ids["[CLS]"], ids["[SEP]"], ids["[MASK]"])
-    make = {
-        "text": lambda texts: classification_inputs(texts[0], tokens, max_seq_len=SEQ_LEN),
-        "pair": lambda texts: entailment_inputs(*texts, tokens, max_seq_len=SEQ_LEN),
-        "similarity": lambda texts: similarity_inputs(*texts, tokens, max_seq_len=SEQ_LEN),
-        "choice": lambda texts: multiple_choice_inputs(
-            texts[0], list(zip(*texts[1:], strict=True)), tokens, max_seq_len=SEQ_LEN
-        ),
-    }[TASKS[task].kind]
-    inputs = make(list(zip(*(row.texts for row in rows), strict=True)))
-    labels = torch.tensor([row.label for row in rows], device=best_device())
-    return type(inputs)(*(part.to(best_device()) for part in inputs)), labels
+    first, *more = ([tokenizer.encode(text) for text in column] for column in zip(*texts, strict=True))
+    if kind == "choice":
+        return multiple_choice_inputs(first, list(zip(*more, strict=True)), tokens, max_seq_len=SEQ_LEN)
+    make = {"text": classification_inputs, "pair": entailment_inputs, "similarity": similarity_inputs}[kind]
+    return make(first, *more, tokens, max_seq_len=SEQ_LEN)
 
 
-def bert_inputs(rows: Sequence[Example]) -> tuple[dict[str, Tensor], Tensor]:
-    """Ids, segments and mask by name, of one or two texts, the longer one cut until there is room."""
-    assembled = []
-    for row in rows:
-        texts = [list(text) for text in row.texts]
-        while sum(map(len, texts)) > SEQ_LEN - 1 - len(texts):
-            max(texts, key=len).pop()
-        assembled.append(vocabulary().assemble(*texts))
-    ids = pad([a.input_ids for a in assembled])
-    lengths = torch.tensor([len(a.input_ids) for a in assembled], device=ids.device)
-    inputs = {
-        "input_ids": ids,
-        "segment_ids": pad([a.segment_ids for a in assembled]),
-        "mask": padding_mask(lengths, ids.shape[1]),
-    }
-    return inputs, torch.tensor([row.label for row in rows], device=ids.device)
+def bert_inputs(texts: Sequence[Sequence[str]]) -> BERTInputs:
+    """One or two texts an example, as Devlin et al. 2019 put them."""
+    make = text_inputs if len(texts[0]) == 1 else pair_inputs
+    return make(*zip(*texts, strict=True), vocabulary("bert"), max_seq_len=SEQ_LEN)
+
+
+def make_inputs(body: nn.Module, task: str, rows: Sequence[Row]) -> BERTInputs | TaskInputs:
+    """Examples as a model gets them."""
+    texts = [row[:-1] for row in rows]
+    return on_device(gpt_inputs(TASKS[task].kind, texts) if is_causal(body) else bert_inputs(texts))
+
+
+def on_device(batch: Any) -> Any:
+    """A batch where the model is."""
+    if isinstance(batch, Tensor):
+        return batch.to(best_device())
+    return type(batch)(*map(on_device, batch))
 
 
 def finetune(
@@ -145,77 +147,68 @@ def finetune(
         lm_weight: of the auxiliary language-model loss; for a GPT or an LSTM.
         judged_on: ``"test"``, or ``"validation"`` to choose a recipe by.
     """
-    train = labelled(task, num_labels, seed)
     torch.manual_seed(seed)
-    is_bert = isinstance(model, BERTForPretraining)
-    classes = None if TASKS[task].kind == "choice" else TASKS[task].num_classes
-    head = BERTClassifier(model.bert, classes) if is_bert else GPTTaskModel(model, classes)
-    head = head.to(best_device())
+    classifier = Classifier(model, task)
 
-    def batches(step: int) -> Any:
-        rng = np.random.default_rng((seed, step))
-        rows = [train[i] for i in rng.integers(len(train), size=BATCH)]
-        return bert_inputs(rows) if is_bert else gpt_inputs(task, rows)
+    def loss_fn(classifier: Classifier, rows: Sequence[Row]) -> Tensor:
+        logits, hidden, inputs = classifier(rows)
+        lm: dict[str, Any] = {}
+        if lm_weight:
+            lm = {"lm_logits": model.lm_head(hidden), "lm_targets": inputs.lm_targets()}
+        return classification_loss(logits, labels_of(rows).to(logits.device), **lm, lm_weight=lm_weight)
 
-    def loss_fn(head: nn.Module, batch: Any) -> Tensor:
-        inputs, labels = batch
-        if is_bert:
-            return classification_loss(head(**inputs), labels)
-        logits, hidden = head(*inputs)
-        if not lm_weight:
-            return classification_loss(logits, labels)
-        lm = {"lm_logits": model.lm_head(hidden), "lm_targets": inputs.lm_targets(), "lm_weight": lm_weight}
-        return classification_loss(logits, labels, **lm)
+    train(classifier, loss_fn, labelled(task, num_labels, seed), seed, lr=lr, steps=STEPS[num_labels])
+    return judge(task, lambda rows: classifier(rows)[0].argmax(-1), judged_on)
 
-    steps = STEPS[num_labels]
+
+def train(
+    model: nn.Module,
+    loss_fn: Callable[[Any, Sequence[Row]], Tensor],
+    rows: Sequence[Row],
+    seed: int,
+    *,
+    lr: float,
+    steps: int,
+) -> None:
+    """The one recipe of fine-tuning: batches of 16 examples, a warm-up over a tenth of the steps, decay."""
+
+    def batches(step: int) -> list[Row]:
+        return [rows[i] for i in np.random.default_rng((seed, step)).integers(len(rows), size=BATCH)]
+
     config = TrainConfig(
         max_steps=steps, lr=lr, warmup_steps=steps // 10, schedule="linear", weight_decay=0.01,
         betas=(0.9, 0.98), log_every=steps, seed=seed,
     )  # fmt: skip
-    fit(head, loss_fn, batches, config, count=lambda batch: len(batch[1]))
-
-    def predict(rows: Sequence[Example]) -> Tensor:
-        inputs, _ = bert_inputs(rows) if is_bert else gpt_inputs(task, rows)
-        logits = head(**inputs) if is_bert else head(*inputs).logits
-        return logits.argmax(-1)
-
-    return judge(task, predict, judged_on)
-
-
-def labelled(task: str, num_labels: int | None, seed: int) -> list[Example]:
-    """The labelled examples that a seed gets to see."""
-    rows = examples(task, "train")
-    order = np.random.default_rng((1, seed)).permutation(len(rows))[:num_labels]
-    return [rows[i] for i in order]
+    fit(model.to(best_device()), loss_fn, batches, config, count=len)
 
 
 @torch.inference_mode()
-def judge(task: str, predict: Callable[[Sequence[Example]], Tensor], split: str = "test") -> dict[str, float]:
-    """Accuracy, F1 and Matthews' correlation on a split."""
-    rows = sorted(examples(task, split), key=lambda row: sum(map(len, row.texts)))
-    with autocast(best_device()):
-        found = torch.cat([predict(rows[i : i + 64]) for i in range(0, len(rows), 64)]).cpu().numpy()
-    truth = [row.label for row in rows]
-    marks = {"accuracy": accuracy_score(truth, found), "matthews": matthews_corrcoef(truth, found)}
-    return marks | ({"f1": f1_score(truth, found)} if TASKS[task].num_classes == 2 else {})
+def judge(task: str, predict: Callable[[Sequence[Row]], Tensor], split: str = "test") -> dict[str, float]:
+    """Accuracy, Matthews' correlation, and F1 of two classes."""
+    rows = sorted(examples(task, split), key=lambda row: sum(map(len, row[:-1])))
+    found = torch.cat([predict(rows[i : i + 64]) for i in range(0, len(rows), 64)]).cpu()
+    return marks(labels_of(rows), found)
+
+
+def marks(truth: Tensor, found: Tensor) -> dict[str, float]:
+    """What the papers report: accuracy, Matthews' correlation, and F1 where there are two classes."""
+    scores = {"accuracy": accuracy_score(truth, found), "matthews": matthews_corrcoef(truth, found)}
+    return scores | ({"f1": f1_score(truth, found)} if set(truth.tolist()) == {0, 1} else {})
 
 
 @torch.inference_mode()
 def probe(model: nn.Module, task: str, seed: int, *, num_labels: int | None) -> dict[str, float]:
-    """Frozen features: logistic regression on the mean of the last hidden states; for tasks with one text."""
+    """Frozen features: logistic regression on the mean of the last states."""
+    body = body_of(model)
 
-    def features(rows: Sequence[Example]) -> np.ndarray:
-        inputs, _ = bert_inputs(rows)
-        if isinstance(model, BERTForPretraining):
-            hidden = model.bert(**inputs)
-        else:
-            hidden = model.hidden_states(inputs["input_ids"])
-        real = inputs["mask"][:, 0, 0, :, None]
-        return ((hidden * real).sum(1) / real.sum(1)).float().cpu().numpy()
-
-    def batched(rows: Sequence[Example]) -> np.ndarray:
-        return np.concatenate([features(rows[i : i + 64]) for i in range(0, len(rows), 64)])
+    def features(rows: Sequence[Row]) -> np.ndarray:
+        parts = (make_inputs(body, task, rows[i : i + 64]) for i in range(0, len(rows), 64))
+        return np.concatenate(
+            [states(body, part, TASKS[task].state)[1].float().cpu().numpy() for part in parts]
+        )
 
     train = labelled(task, num_labels, seed)
-    found = LogisticRegression(max_iter=2000).fit(batched(train), [row.label for row in train])
-    return judge(task, lambda rows: torch.from_numpy(found.predict(features(rows))))
+    seen = features(train)
+    centre, scale = seen.mean(0), seen.std(0)
+    found = LogisticRegression(C=0.1, max_iter=2000).fit((seen - centre) / scale, labels_of(train).numpy())
+    return judge(task, lambda rows: torch.from_numpy(found.predict((features(rows) - centre) / scale)))

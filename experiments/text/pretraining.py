@@ -1,118 +1,90 @@
-"""Pretrain a small GPT, LSTM or BERT on film reviews, news and Python's own texts, and keep its weights."""
+"""Pretrain a small GPT or LSTM on reviews, news and Python's own texts, a BERT on the last of them."""
 
 import functools
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from filelock import FileLock
 from torch import Tensor, nn
 
+from experiments.bert_documents import Batches, losses
 from experiments.common import FINISHED
-from pioneers.data import RandomWindows, mrpc, sst2
+from pioneers.data import RandomWindows, imdb_reviews, mrpc, sst2, subj
 from pioneers.data.tasks import documents
 from pioneers.device import best_device
-from pioneers.layers import padding_mask
+from pioneers.layers import causal_mask, padding_mask
 from pioneers.models import GPT, BERTConfig, BERTForPretraining, GPTConfig
 from pioneers.models.baselines import LSTMLanguageModel
-from pioneers.objectives import causal_lm, causal_lm_loss, masked_lm, masked_lm_loss
+from pioneers.objectives import causal_lm, causal_lm_loss
 from pioneers.tokenizers import WordPiece
 from pioneers.tokenizers.wordpiece import frequency
 from pioneers.training import TrainConfig, fit, load_weights, save_weights
 
 FOLDER = FINISHED / "text"
-VOCAB_SIZE, SEQ_LEN = 4096, 64
-BATCH = {"gpt": 16, "lstm": 16, "bert": 32}  # rows; those of BERT are shorter
-SIZES = {"d_model": 128, "num_layers": 4, "num_heads": 4}
-LSTM_SIZES = {"d_model": 256, "num_layers": 1}
-STEPS = 2000
-SNAPSHOTS = (125, 250, 500, 1000)
-LR = {"gpt": 2e-3, "lstm": 4e-3, "bert": 2e-3}
+SEQ_LEN = 64
+LEFT = "left to right"  # a BERT under the causal mask, which predicts the next token
+VOCAB_SIZE = {"gpt": 4096, "lstm": 4096, "bert": 2048, LEFT: 2048}
+SIZES = {"d_model": 128, "num_layers": 2, "num_heads": 4}
+LSTM_SIZES = {"d_model": 192, "num_layers": 1}
+STEPS = {"gpt": 9000, "lstm": 9000, "bert": 3000, LEFT: 3000}
+BATCH = {"gpt": 16, "lstm": 16, "bert": 48, LEFT: 48}  # rows of 64 tokens; for most of the time 24, if a BERT
+BERTS = ("bert", LEFT)
+SNAPSHOTS = (250, 500, 1000, 2000)
+LR = {"gpt": 2e-3, "lstm": 4e-3, "bert": 2e-3, LEFT: 2e-3}
+REVIEWS = 12_000  # of the 50,000 without a label
+REPEATS = 3  # of the documents, which are few beside the reviews
 
 
 @functools.cache
-def corpus() -> tuple[str, ...]:
-    """The training texts of all tasks, without their labels; what the tasks hold out is not among them."""
-    python = [" ".join(document.sentences) for document in documents("train")]
-    reviews = [review.text for review in sst2("train")]
-    news = [text for pair in mrpc("train") for text in (pair.first, pair.second)]
-    return tuple(dict.fromkeys([*python, *reviews, *news]))
+def films() -> tuple[str, ...]:
+    """Texts about films without their labels; the sentences that SST-2 holds out are not among them."""
+    held_out = {_bare(text) for split in ("validation", "test") for text, _ in sst2(split)}
+    sentences = [text for text, _ in (*sst2("train"), *subj()) if _bare(text) not in held_out]
+    return (*sentences, *(re.sub("(<br />)+", " ", review) for review in imdb_reviews(REVIEWS)))
 
 
 @functools.cache
-def vocabulary() -> WordPiece:
-    """One vocabulary for all models, learned from the corpus once."""
-    path = FOLDER / "vocab.txt"
+def python() -> tuple[tuple[str, ...], ...]:
+    """The documents of the embedded tasks, in sentences, without those that are held out."""
+    return tuple(document.sentences for document in documents("train"))
+
+
+def news() -> list[str]:
+    """The sentences of MRPC's training pairs."""
+    return [text for pair in mrpc("train") for text in (pair.first, pair.second)]
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"\W", "", text.lower())
+
+
+@functools.cache
+def vocabulary(kind: str) -> WordPiece:
+    """A BERT's is learned from what it reads, that of the other two from a part of it."""
+    path = FOLDER / f"vocab-{VOCAB_SIZE[kind]}.txt"
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{path}.lock"):
         if not path.exists():
-            WordPiece.train("\n".join(corpus()), VOCAB_SIZE, score=frequency).save(path)
+            texts = [" ".join(sentences) for sentences in python()]
+            texts += [] if kind in BERTS else [*films()[: len(films()) // 2], *news()]
+            WordPiece.train("\n".join(texts), VOCAB_SIZE[kind], score=frequency).save(path)
     return WordPiece.from_vocab(path)
 
 
 @functools.cache
-def pieces() -> tuple[tuple[int, ...], ...]:
-    """The corpus as pieces of 8 to 61 tokens, the shortest first: room for [CLS] and two [SEP]."""
-    longest = SEQ_LEN - 3
-    ids = [vocabulary().encode(text) for text in corpus()]
-    cut = [tuple(text[i : i + longest]) for text in ids for i in range(0, len(text), longest)]
-    return tuple(sorted((piece for piece in cut if len(piece) >= 8), key=len))
-
-
-class Pairs(NamedTuple):
-    """A batch of BERT's pretraining: ids and segments ``(B, T)``, lengths ``(B,)``, targets, labels."""
-
-    input_ids: Tensor
-    segment_ids: Tensor
-    lengths: Tensor
-    targets: Tensor
-    next_sentence: Tensor
-
-
-def pad(rows: Sequence[Sequence[int]], value: int = 0) -> Tensor:
-    """Rows of different length as one tensor."""
-    longest = max(map(len, rows))
-    return torch.tensor([[*row, *[value] * (longest - len(row))] for row in rows], device=best_device())
-
-
-def pretraining_pairs(seed: int, shares: tuple[float, float, float]) -> Any:
-    """Step → :class:`Pairs`: pieces cut in two, every other second half taken from another piece."""
-    tokenizer, rows = vocabulary(), pieces()
-    special, size = tokenizer.special_ids, BATCH["bert"]
-
-    def batch(step: int) -> Pairs:
-        rng = np.random.default_rng((seed, step))
-        start = rng.integers(len(rows) - 8 * size)  # rows of about one length, so that little is padding
-        chosen = [rows[i] for i in start + rng.choice(8 * size, 2 * size, replace=False)]
-        inputs, foreign = [], rng.random(size) < 0.5
-        for row, other, is_foreign in zip(chosen[:size], chosen[size:], foreign, strict=True):
-            cut, elsewhere = (int(len(r) * rng.uniform(0.3, 0.7)) for r in (row, other))
-            second = other[elsewhere:][: SEQ_LEN - 3 - cut] if is_foreign else row[cut:]
-            inputs.append(tokenizer.assemble(row[:cut], second))
-        ids = pad([i.input_ids for i in inputs])
-        draw = torch.Generator(device=ids.device).manual_seed(int(rng.integers(2**31)))
-        hidden, targets = masked_lm(
-            ids, mask_id=special["[MASK]"], vocab_size=tokenizer.vocab_size,
-            special_ids=special.values(), shares=shares, generator=draw,
-        )  # fmt: skip
-        lengths = torch.tensor([len(i.input_ids) for i in inputs], device=ids.device)
-        labels = torch.from_numpy(foreign).long().to(ids.device)
-        return Pairs(hidden, pad([i.segment_ids for i in inputs]), lengths, targets, labels)
-
-    return batch
-
-
-def bert_loss(model: nn.Module, batch: Pairs, *, next_sentence: bool) -> Tensor:
-    """Masked language modelling and, if asked for, next-sentence prediction."""
-    mask = padding_mask(batch.lengths, batch.input_ids.shape[1])
-    where = batch.targets != -100
-    logits = model(batch.input_ids, segment_ids=batch.segment_ids, mask=mask, where=where)
-    loss = masked_lm_loss(logits.masked_lm, batch.targets)
-    return loss + F.cross_entropy(logits.next_sentence, batch.next_sentence) if next_sentence else loss
+def stream(seed: int) -> Tensor:
+    """All texts in random order as one row of ids, [SEP] behind each."""
+    texts = [*films(), *dict.fromkeys(news()), *(" ".join(sentences) for sentences in REPEATS * python())]
+    order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(seed)).tolist()
+    tokenizer = vocabulary("gpt")
+    end = tokenizer.special_ids["[SEP]"]
+    return torch.tensor([i for place in order for i in (*tokenizer.encode(texts[place]), end)])
 
 
 def next_token_loss(model: nn.Module, windows: Tensor) -> Tensor:
@@ -122,18 +94,28 @@ def next_token_loss(model: nn.Module, windows: Tensor) -> Tensor:
 
 
 def build(kind: str) -> nn.Module:
-    """A model with random weights: ``"gpt"``, ``"lstm"`` or ``"bert"``."""
+    """A model with random weights: ``"gpt"``, ``"lstm"``, ``"bert"`` or ``LEFT``."""
     if kind == "lstm":
-        return LSTMLanguageModel(VOCAB_SIZE, **LSTM_SIZES, dropout=0.1)
-    sizes = {"vocab_size": VOCAB_SIZE, "max_seq_len": SEQ_LEN, "dropout": 0.1, **SIZES}
-    return GPT(GPTConfig(**sizes)) if kind == "gpt" else BERTForPretraining(BERTConfig(**sizes))
+        return LSTMLanguageModel(VOCAB_SIZE[kind], **LSTM_SIZES, dropout=0.1)
+    sizes = {"vocab_size": VOCAB_SIZE[kind], "max_seq_len": SEQ_LEN, **SIZES}
+    if kind == "gpt":
+        return GPT(GPTConfig(**sizes, dropout=0.1))
+    model = BERTForPretraining(BERTConfig(**sizes, dropout=0.0))
+    if kind == LEFT:
+        model.bert.register_forward_pre_hook(_hide_the_future, with_kwargs=True)
+    return model
+
+
+def _hide_the_future(_: nn.Module, args: tuple[Tensor], options: dict[str, Tensor]) -> Any:
+    (input_ids,) = args
+    causal = causal_mask(input_ids.shape[1], device=input_ids.device)
+    return args, {**options, "mask": options["mask"] & causal}
 
 
 def pretrain(
     kind: str,
     seed: int,
     *,
-    steps: int = STEPS,
     at: int | None = None,
     next_sentence: bool = True,
     shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
@@ -143,50 +125,74 @@ def pretrain(
     Args:
         kind: see :func:`build`.
         seed: of weights, batches and dropout.
-        steps: of training.
         at: step of a snapshot; the end when left out.
         next_sentence: whether a BERT learns next-sentence prediction too.
         shares: of masked, random and kept tokens, for a BERT.
     """
     sizes = LSTM_SIZES if kind == "lstm" else SIZES
-    how: dict[str, Any] = {"kind": kind, "seed": seed, "steps": steps, "lr": LR[kind], "sizes": sizes}
+    how: dict[str, Any] = {"kind": kind, "steps": STEPS[kind], "lr": LR[kind], "sizes": sizes}
     how["batch"] = BATCH[kind]
     how |= {"next_sentence": next_sentence, "shares": shares} if kind == "bert" else {}
+    how |= {"shares": (0.0, 0.0, 1.0)} if kind == LEFT else {}
     digest = hashlib.sha256(json.dumps(how, sort_keys=True).encode()).hexdigest()[:8]
-    places = {step: FOLDER / f"{kind}-{seed}-{digest}-{step}.safetensors" for step in (*SNAPSHOTS, steps)}
+    last = STEPS[kind]
+    places = {
+        step: FOLDER / f"{kind.replace(' ', '_')}-{digest}-{seed}-{step}.safetensors"
+        for step in (*SNAPSHOTS, last)
+    }
     torch.manual_seed(seed)
     model = build(kind).to(best_device())
-    with FileLock(f"{places[steps]}.lock"):
-        if not places[steps].exists():
+    with FileLock(f"{places[last]}.lock"):
+        if not places[last].exists():
             _train(model, kind, seed, how, places)
-    load_weights(places[steps if at is None else at], model)
+    load_weights(places[last if at is None else at], model)
     return model.eval()
 
 
-def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: dict[int, Any]) -> None:
+def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: dict[int, Path]) -> None:
+    every = 250
+
     def keep(model: nn.Module) -> dict[str, float]:
         step = next(steps_seen, None)  # None: the last step, which is logged too
         if step in places:
             save_weights(places[step], model)
         return {}
 
-    steps_seen: Iterator[int] = iter(range(0, how["steps"], 25))
+    steps_seen = iter(range(0, how["steps"], every))
     config = TrainConfig(
-        max_steps=how["steps"], lr=how["lr"], warmup_steps=how["steps"] // 10, schedule="linear",
-        weight_decay=0.01, betas=(0.9, 0.98), log_every=25, seed=seed,
+        max_steps=how["steps"], lr=how["lr"], warmup_steps=how["steps"] // 20, schedule="linear",
+        weight_decay=0.01, betas=(0.9, 0.98), log_every=every, seed=seed,
     )  # fmt: skip
-    if kind == "bert":
-        batches = pretraining_pairs(seed, how["shares"])
-        loss = functools.partial(bert_loss, next_sentence=how["next_sentence"])
+    loss: Callable[[nn.Module, Any], Tensor]
+    if kind in BERTS:
+        batches: Any = Batches(
+            python(), vocabulary(kind), steps=how["steps"], tokens=24 * BATCH[kind], short=24, long=SEQ_LEN,
+            seed=seed, shares=how["shares"],
+        )  # fmt: skip
+        loss = left_to_right_loss if kind == LEFT else bert_loss if how["next_sentence"] else masked_only
     else:
-        end = vocabulary().special_ids["[SEP]"]
-        stream = torch.tensor([i for piece in _shuffled(seed) for i in (*piece, end)], device=best_device())
-        batches = RandomWindows(stream, seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
+        ids = stream(seed).to(best_device())
+        batches = RandomWindows(ids, seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
         loss = next_token_loss
-    fit(model, loss, batches, config, evaluate=keep)
+    metrics = places[how["steps"]].with_suffix(".jsonl")
+    fit(model, loss, batches, config, evaluate=keep, metrics=metrics)
     save_weights(places[how["steps"]], model)
 
 
-def _shuffled(seed: int) -> list[tuple[int, ...]]:
-    order = np.random.default_rng(seed).permutation(len(pieces()))
-    return [pieces()[i] for i in order]
+def bert_loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
+    """Masked language modelling and next-sentence prediction."""
+    return sum(losses(model, batch), torch.zeros(()))
+
+
+def masked_only(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
+    """Masked language modelling alone."""
+    return losses(model, batch)[0]
+
+
+def left_to_right_loss(model: nn.Module, batch: tuple[Tensor, ...]) -> Tensor:
+    """The next token at every place but the last of a row."""
+    ids, segments, lengths, *_ = batch
+    mask = padding_mask(lengths, ids.shape[1])
+    where = torch.arange(ids.shape[1] - 1, device=ids.device) < lengths[:, None] - 1
+    hidden = model.bert(ids, segment_ids=segments, mask=mask)[:, :-1][where]
+    return F.cross_entropy(model.masked_lm(hidden), ids[:, 1:][where])

@@ -1,5 +1,6 @@
 """Looking at models from outside: what they attend to, how well they predict; ``plots`` draws it."""
 
+from pioneers.analysis.answers import exact_match, overlap_f1
 from pioneers.analysis.attention_maps import attention_rollout, record_attention
 from pioneers.analysis.language import (
     bits_per_character,
@@ -13,8 +14,10 @@ __all__ = [
     "attention_rollout",
     "bits_per_character",
     "compressed_bits",
+    "exact_match",
     "experiment",
     "negative_log_likelihood",
     "ngram_bits",
+    "overlap_f1",
     "record_attention",
 ]

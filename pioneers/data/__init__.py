@@ -3,6 +3,14 @@
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
 from pioneers.data.download import fetch
 from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
+from pioneers.data.finished import (
+    CutSentence,
+    cut_sentences,
+    finished_choices,
+    finished_either,
+    finished_first,
+    finished_sentences,
+)
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
 from pioneers.data.public import (
     LabelledPair,
@@ -10,11 +18,13 @@ from pioneers.data.public import (
     bert_vocabulary,
     gpt2_encoder,
     gpt2_merges,
+    imdb_reviews,
     mnist,
     mrpc,
     multi30k,
     squad2,
     sst2,
+    subj,
     tiny_shakespeare,
     ud_english_ewt,
 )
@@ -34,6 +44,7 @@ from pioneers.data.translation import translation_pairs
 __all__ = [
     "Answer",
     "Choice",
+    "CutSentence",
     "Digits",
     "Document",
     "LabelledPair",
@@ -49,13 +60,19 @@ __all__ = [
     "cloze_questions",
     "code_words",
     "continuations",
+    "cut_sentences",
     "digits",
     "docstring_packages",
     "documents",
     "fetch",
+    "finished_choices",
+    "finished_either",
+    "finished_first",
+    "finished_sentences",
     "following_sentences",
     "gpt2_encoder",
     "gpt2_merges",
+    "imdb_reviews",
     "language_reference",
     "mnist",
     "mrpc",
@@ -64,6 +81,7 @@ __all__ = [
     "split_text",
     "squad2",
     "sst2",
+    "subj",
     "text_file",
     "tiny_shakespeare",
     "translation_pairs",

@@ -1,5 +1,7 @@
 """The public data sets, parsed. Every loader fetches what it needs by :func:`pioneers.data.fetch`."""
 
+import re
+import tarfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +11,7 @@ from pioneers.data.embedded import Digits
 from pioneers.data.formats import (
     Question,
     TaggedSentence,
+    read_bytes,
     read_conllu,
     read_idx,
     read_json,
@@ -91,6 +94,31 @@ def sst2(split: str) -> list[LabelledText]:
     return [
         LabelledText(text, _binary(label, path, line)) for line, (text, label) in enumerate(rows, start=1)
     ]
+
+
+def subj() -> list[LabelledText]:
+    """Sentences about films, 0 = from a review, 1 = from a summary of the plot (SUBJ, Pang and Lee 2004).
+
+    There are 10,000, half of each kind, and no split was published with them.
+    """
+    path = fetch("subj/subj.all")
+    rows = (line.partition(" ") for line in read_bytes(path).decode("cp1252").strip().split("\n"))
+    return [LabelledText(text, _binary(label, path, line)) for line, (label, _, text) in enumerate(rows, 1)]
+
+
+def imdb_reviews(limit: int | None = None) -> list[str]:
+    """Reviews of films without a label, line breaks as ``<br />`` (IMDb, Maas et al. 2011; 84 MB to fetch).
+
+    Args:
+        limit: how many of the 50,000, in the order of their numbers; all when left out.
+    """
+    found = {}
+    with tarfile.open(fetch("imdb/aclImdb_v1.tar.gz")) as archive:
+        for member in archive:
+            match = re.fullmatch(r"aclImdb/train/unsup/(\d+)_0\.txt", member.name)
+            if match and (limit is None or int(match[1]) < limit):
+                found[int(match[1])] = b"".join(archive.extractfile(member) or ()).decode()
+    return [found[number] for number in sorted(found)]
 
 
 def mrpc(split: str, *, tokenized: bool = False) -> list[LabelledPair]:

@@ -44,6 +44,12 @@ def _sst2(name: str, size: int, sha256: str) -> PublicFile:
     return PublicFile(size, (sha256,), source, (f"{GITHUB}/{commit}/data/SST2/{name}",))
 
 
+def _subj(name: str, size: int, sha256: str) -> PublicFile:
+    commit = "harvardnlp/sent-conv-torch/d61ded09c99c0199d8c5bca946cd65864de2b296"
+    source = "subjectivity dataset v1.0, Pang and Lee 2004; published for research, no licence named"
+    return PublicFile(size, (sha256,), source, (f"{GITHUB}/{commit}/data/{name}",))
+
+
 def _mrpc(size: int, sha256: str, *urls: str) -> PublicFile:
     source = "Microsoft Research Paraphrase Corpus, Dolan and Brockett 2005; Microsoft's research licence"
     return PublicFile(size, (sha256,), source, urls)
@@ -125,6 +131,15 @@ FILES: dict[str, PublicFile] = {
     ),
     "sst2/test.tsv": _sst2(
         "test.tsv", 188749, "831169c7e2e429d6026e1bdbb542f33b636e3e596caad9602ebc953c205928b7"
+    ),
+    "subj/subj.all": _subj(
+        "subj.all", 1320246, "f3ffbe2aa8e4f3ba3e63e46dce51613854edbca122fb3aa758b9bce047ded23c"
+    ),
+    "imdb/aclImdb_v1.tar.gz": PublicFile(
+        84125825,
+        ("c40f74a18d3b61f90feba1e17730e0d38e8b97c05fde7008942e91923d1658fe",),
+        "Large Movie Review Dataset, Maas et al. 2011; published for research, no licence named",
+        ("https://ai.stanford.edu/~amaas/data/sentiment/aclImdb_v1.tar.gz",),
     ),
     "mrpc/msr_paraphrase_train.txt": _mrpc(
         1027062, "8ce2b3a2f391f24534f38242d429510f8837eb4d3c4f4e8ff7b56d3678b4bb5c"

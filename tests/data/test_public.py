@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import io
 import re
 import struct
+import tarfile
 from itertools import permutations
 
 import pytest
@@ -33,7 +35,7 @@ def test_every_entry_is_complete():
     assert len(set(hashes)) == len(hashes)
 
 
-def test_the_loaders_ask_for_every_file_and_no_other(monkeypatch):
+def test_the_loaders_ask_for_every_file_and_no_other(monkeypatch, tmp_path):
     asked = set()
 
     def fetch(name):
@@ -53,7 +55,18 @@ def test_the_loaders_ask_for_every_file_and_no_other(monkeypatch):
     for split in ("train", "validation", "test"):
         for source, target in permutations(("en", "de", "fr"), 2):
             data.multi30k(split, source=source, target=target)
-    for load in (data.tiny_shakespeare, data.gpt2_merges, data.gpt2_encoder, data.bert_vocabulary):
+    monkeypatch.setattr(public, "read_bytes", lambda path: b"0 a")
+    empty, opened = tmp_path / "empty.tar", tarfile.open
+    opened(empty, "w").close()
+    monkeypatch.setattr(tarfile, "open", lambda path: opened(empty))
+    for load in (
+        data.subj,
+        data.imdb_reviews,
+        data.tiny_shakespeare,
+        data.gpt2_merges,
+        data.gpt2_encoder,
+        data.bert_vocabulary,
+    ):
         load()
     assert asked == set(FILES)
 
@@ -90,6 +103,21 @@ def test_labels_are_read_and_checked(supply):
     supply("sst2/dev.tsv", "fine\t1\ndull\t2\n")
     with pytest.raises(ValueError, match=r"dev\.tsv, line 2: the label must be 0 or 1, not '2'"):
         data.sst2("validation")
+    supply("subj/subj.all", "0 a clich\xe9\n1 the duke \x96 dies\n".encode("latin-1"))
+    assert data.subj() == [("a clich\u00e9", 0), ("the duke \u2013 dies", 1)]
+
+
+def test_the_reviews_come_in_the_order_of_their_numbers(supply, tmp_path):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as archive:
+        for name in ("train/unsup/10_0", "train/pos/0_9", "train/unsup/2_0", "train/unsup/0_0"):
+            text = f"Dull.<br />{name}".encode()
+            member = tarfile.TarInfo(f"aclImdb/{name}.txt")
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text))
+    supply("imdb/aclImdb_v1.tar.gz", packed.getvalue())
+    assert data.imdb_reviews() == [f"Dull.<br />train/unsup/{i}_0" for i in (0, 2, 10)]
+    assert data.imdb_reviews(limit=3) == [f"Dull.<br />train/unsup/{i}_0" for i in (0, 2)]
 
 
 def test_pairs_come_without_header_and_without_invented_ones(supply):

@@ -1,0 +1,39 @@
+"""Public tasks in the three shapes of BERT, pretrained and from scratch: Devlin et al. 2019, section 4.
+
+    make experiments NAME=bert_tasks
+
+Sentiment (SST-2), paraphrase (MRPC), tags (English Web Treebank, trained with its validation split) and
+questions (the part of SQuAD that ``squad2("sample")`` reads), and the embedded counterpart of each.
+"""
+
+from typing import Any
+
+import torch
+
+from experiments.common import run
+from experiments.text.finetuning import RECIPES
+from experiments.text.pretraining import build, pretrain
+from experiments.text.tokens import finetune_bert
+from pioneers.device import best_device
+
+TASKS = ("sst2", "packages", "mrpc", "following", "ewt", "code words", "squad", "cloze")
+CASES = {
+    f"{task}, {way}": {"task": task, "way": way} for task in TASKS for way in ("fine-tuned", "from scratch")
+}
+
+
+def one_case(*, seed: int, task: str, way: str) -> dict[str, Any]:
+    """The marks of the task on the test split."""
+    torch.manual_seed(seed)
+    model = pretrain("bert", seed) if way == "fine-tuned" else build("bert").to(best_device())
+    return finetune_bert(model, task, seed, **RECIPES["bert", way])
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)  # such small models are slower with more
+    run("bert_tasks", CASES, one_case, config={})
+
+
+if __name__ == "__main__":
+    main()

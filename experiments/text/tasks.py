@@ -1,0 +1,83 @@
+"""The classification tasks of the experiments, public ones and embedded ones."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pioneers.data import (
+    CutSentence,
+    cut_sentences,
+    docstring_packages,
+    finished_choices,
+    finished_first,
+    finished_sentences,
+    following_sentences,
+    mrpc,
+    sst2,
+)
+from pioneers.data.tasks import PACKAGES
+
+Row = tuple[Any, ...]
+
+
+class Task(NamedTuple):
+    """A task with labels.
+
+    Attributes:
+        kind: ``"text"``, ``"pair"`` (the order matters), ``"similarity"`` (it does not) or ``"choice"``.
+        num_classes: number of labels; of choices, where the kind is ``"choice"``.
+        state: what the answer is read from, ``"mean"`` of the last states or that of the ``"last"`` token.
+        rows: split → examples ``(text, ..., label)``; the splits are ``"train"`` and ``"test"``.
+    """
+
+    kind: str
+    num_classes: int
+    state: str
+    rows: Callable[[str], Sequence[Row]]
+
+
+TASKS = {
+    "sst2": Task("text", 2, "mean", sst2),
+    "mrpc": Task("similarity", 2, "mean", mrpc),
+    "packages": Task("text", len(PACKAGES), "mean", docstring_packages),
+    "following": Task("pair", 2, "mean", following_sentences),
+    "finished": Task("text", 2, "last", lambda split: finished_sentences(cuts(split))),
+    "finished first": Task("pair", 2, "last", lambda split: finished_first(cuts(split))),
+    "finished choice": Task(
+        "choice",
+        4,
+        "last",
+        lambda split: [(c.context, *c.choices, c.label) for c in finished_choices(cuts(split))],
+    ),
+}
+
+
+def cuts(split: str) -> list[CutSentence]:
+    """As many as there are, or nearly."""
+    return cut_sentences(split, 5000 if split == "train" else 1200)
+
+
+@functools.cache
+def examples(task: str, split: str) -> tuple[Row, ...]:
+    """The examples of a task in random order; ``"validation"`` is a tenth of those published for training."""
+    rows = TASKS[task].rows("test" if split == "test" else "train")
+    order = np.random.default_rng(0).permutation(len(rows))
+    tenth = len(rows) // 10
+    chosen = {"test": order, "train": order[tenth:], "validation": order[:tenth]}[split]
+    return tuple(tuple(rows[i]) for i in chosen)
+
+
+def labels_of(rows: Sequence[Row]) -> Tensor:
+    """``(B,)``."""
+    return torch.tensor([row[-1] for row in rows])
+
+
+def labelled(task: str, num_labels: int | None, seed: int) -> list[Row]:
+    """The labelled examples that a seed gets to see."""
+    rows = examples(task, "train")
+    order = np.random.default_rng((1, seed)).permutation(len(rows))[:num_labels]
+    return [rows[i] for i in order]
