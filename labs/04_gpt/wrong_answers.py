@@ -710,6 +710,18 @@ def cached_attention(q, k, v, past_k, past_v):
 """,
         ),
         Wrong(
+            "a step returns the longer cache",
+            "the cache comes back too",
+            """
+def cached_attention(q, k, v, past_k, past_v):
+    P = past_k.shape[2]
+    k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    hidden = torch.ones(scores.shape[-2:], device=q.device).triu(P + 1).bool()
+    return scores.masked_fill(hidden, -math.inf).softmax(-1) @ v, k, v
+""",
+        ),
+        Wrong(
             "torch's attention is an answer",
             "the library does the work",
             """

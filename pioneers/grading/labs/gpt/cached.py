@@ -96,6 +96,11 @@ def _values_not_kept(q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Te
 
 MISTAKES = (
     Mistake(
+        "the cache comes back too",
+        "What is asked for are the outputs alone; whoever calls has the keys and values already.",
+        shows=lambda symptom: symptom.case.outcome.kind in ("tuple", "list"),
+    ),
+    Mistake(
         "only the keys are kept",
         "The weights have a place for each of P + T tokens, and each needs its value: append to both.",
         _values_not_kept,
