@@ -28,6 +28,8 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     """The row with the largest difference, expected and got, and how large it is and where."""
     if not want.is_floating_point():
         got, want = got.int(), want.int()
+    if not want.dim():
+        return (f"Expected: {want.item():.4g}", f"Got:      {got.item():.4g}")
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
     worst = torch.unravel_index(gap.argmax(), gap.shape)
     place = [int(i) for i in worst]

@@ -24,6 +24,17 @@ SECTIONS = {
     "sec-activations": "lecture 5, “Activations: from ReLU to GELU”",
     "sec-gated": "lecture 5, “Gates of their own: SwiGLU and GeGLU”",
     "sec-block": "lecture 5, “The whole block”",
+    "sec-forgetting": "lecture 8, “What is reused, and what is forgotten”",
+    "sec-lm-objective": "lecture 9, “The objective: from a text to a loss”",
+    "sec-teacher-forcing": "lecture 9, “Teacher forcing”",
+    "sec-bits": "lecture 9, “Nats, bits, perplexity, and which of them can be compared”",
+    "sec-sampling": "lecture 9, “Writing: from a distribution to a text”",
+    "sec-kv-cache": "lecture 9, “The key/value cache”",
+    "sec-gpt-linear-head": "lecture 9, “One linear map is enough”",
+    "sec-gpt-shapes": "lecture 9, “Four shapes”",
+    "sec-gpt-extract": "lecture 9, “Where the answer is read”",
+    "sec-gpt-both-orders": "lecture 9, “Why both orders”",
+    "sec-gpt-auxiliary": "lecture 9, “The auxiliary loss”",
 }
 
 
