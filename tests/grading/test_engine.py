@@ -13,6 +13,7 @@ from pioneers.grading.calling import arrange, call, parameters_of
 from pioneers.grading.draw import normals
 from pioneers.grading.exercise import Exercise, Mistake, Outcome, Property
 from pioneers.grading.judging import judge
+from pioneers.grading.report import difference
 from pioneers.grading.tolerance import TOLERANCE, close
 
 
@@ -187,6 +188,10 @@ def test_the_message_says_what_came_and_what_to_reread() -> None:
           Reread: lecture 2, “The causal mask: no looking ahead”: #sec-causal, #equation-eq-mask"""
     assert str(caught.value) == textwrap.dedent(expected)
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
+
+
+def test_a_single_number_is_shown_as_it_is() -> None:
+    assert difference(torch.tensor(2.5), torch.tensor(1.0)) == ("Expected: 1", "Got:      2.5")
 
 
 def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:
