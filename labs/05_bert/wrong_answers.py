@@ -221,6 +221,15 @@ def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bi
 """,
         ),
         Wrong(
+            "every table is looked up alike",
+            "positions looked up by token",
+            """
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    x = tokens[input_ids] + positions[input_ids] + segments[segment_ids]
+    return F.layer_norm(x, gain.shape, gain, bias, 1e-12)
+""",
+        ),
+        Wrong(
             "attention knows the order",
             "positions forgotten",
             """
@@ -470,6 +479,17 @@ def masked_lm_loss(hidden, tokens, bias, targets):
     log_p = (hidden @ tokens.T + bias).log_softmax(-1)
     costs = -log_p.gather(-1, targets.clamp(min=0)[..., None])[..., 0]
     return costs[asked].sum() / asked.sum().clamp(min=1)
+""",
+        ),
+        Wrong(
+            "a product with 0 makes everything 0",
+            "logits computed for every token",
+            """
+def masked_lm_loss(hidden, tokens, bias, targets):
+    asked = targets != -100
+    logits = hidden @ tokens.T + bias
+    costs = logits.logsumexp(-1) - logits.gather(-1, targets.clamp(min=0)[..., None])[..., 0]
+    return (costs * asked).sum() / asked.sum().clamp(min=1)
 """,
         ),
         Wrong(

@@ -90,6 +90,10 @@ def _tokens_normed(input_ids, segment_ids, tokens, positions, segments, gain, bi
     return _norm(tokens[input_ids], gain, bias) + positions[: input_ids.shape[1]] + segments[segment_ids]
 
 
+def _by_token(input_ids, segment_ids, tokens, positions, segments, gain, bias) -> Tensor:
+    return _norm(tokens[input_ids] + positions[input_ids] + segments[segment_ids], gain, bias)
+
+
 NORMED_FIRST = (
     "normalised before the sum",
     "There is one LayerNorm, and it stands behind the sum of the three.",
@@ -104,6 +108,11 @@ MISTAKES = (
         "positions forgotten",
         "Without positions BERT reads a bag of tokens: attention does not see their order.",
         embed(lambda token, position, segment: token + segment),
+    ),
+    Mistake(
+        "positions looked up by token",
+        "The place t picks the row of the position table, whatever token stands there.",
+        _by_token,
     ),
     Mistake(
         "not normalised",

@@ -14,7 +14,7 @@ from pioneers.grading.exercise import FUSED, Exercise, Mistake, Probe, Property,
 from pioneers.grading.labs.bert.symptoms import stops_at
 
 PADDING, NOTHING, LARGE = "padding that holds infinities", "nothing is asked for", "very large logits"
-LIBRARY = frozenset({"cross_entropy", "nll_loss", "nll_loss_nd", "CrossEntropyLoss"})
+LIBRARY = frozenset({"cross_entropy", "nll_loss"})
 
 
 def _costs(hidden: Tensor, tokens: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
@@ -55,6 +55,7 @@ def _loss_probes() -> list[Probe]:
         probe(NOTHING, [[_, _, _]], 5, 7),
         padded.having(PADDING, hidden=hidden),
         probe("double precision", some, 5, 11, dtype=torch.float64),
+        probe("half precision", some, 5, 11, size=0.5, dtype=torch.float16),
         probe("numbers with gaps in memory", some, 3, 13, strided=True),
     ]
 

@@ -55,10 +55,10 @@ def _pair_probes() -> list[Probe]:
     ]  # fmt: skip
 
 
-def _first_follow_order(run: Run) -> tuple[Tensor, Tensor]:
+def _all_foreign(run: Run) -> tuple[Tensor, Tensor]:
     probe = _pair_probes()[0]
     document = probe.args["document"]
-    pairs = run(probe.having("law", coins=torch.ones(10), draws=probe.args["draws"])).tensor
+    pairs = run(probe.having("law", coins=torch.ones(10))).tensor
     same = document[pairs[:, 0]] == document[pairs[:, 1]]
     return same.long(), torch.zeros_like(pairs[:, 2])
 
@@ -151,7 +151,7 @@ EXERCISES = (
             Property(
                 "a foreign sentence never comes from the same document",
                 "Otherwise the label would be wrong now and then.",
-                _first_follow_order,
+                _all_foreign,
             ),
         ),
     ),
