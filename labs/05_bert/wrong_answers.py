@@ -580,6 +580,15 @@ def masked_lm_loss(hidden, tokens, bias, targets):
 """,
         ),
         Wrong(
+            "gather takes care of -100",
+            "-100 used as an index",
+            """
+def masked_lm_loss(hidden, tokens, bias, targets):
+    log_p = (hidden @ tokens.T + bias).log_softmax(-1)
+    return -log_p.gather(-1, targets[..., None])[targets != -100].mean()
+""",
+        ),
+        Wrong(
             "cross_entropy is the exercise",
             "the library does the work",
             """
@@ -713,6 +722,20 @@ def sentence_pairs(document, coins, draws):
         else:
             others = [j for j in range(N) if document[j] != document[i]]
             pairs.append([i, others[int(draws[i] * len(others))], 1])
+    return torch.tensor(pairs)
+""",
+        ),
+        Wrong(
+            "chance must be fresh",
+            "dice of its own",
+            """
+def sentence_pairs(document, coins, draws):
+    pairs = []
+    for i in range(len(document) - 1):
+        if document[i] == document[i + 1]:
+            others = [j for j in range(len(document)) if document[j] != document[i]]
+            foreign = others[torch.randint(len(others), (1,)).item()]
+            pairs.append([i, i + 1, 0] if coins[i] < 0.5 else [i, foreign, 1])
     return torch.tensor(pairs)
 """,
         ),
@@ -1059,6 +1082,33 @@ def best_span(start, end, allowed, max_length, tau=0.0):
     legal = allowed[:, :, None] & allowed[:, None, :] & near
     best, place = (start[:, :, None] + end[:, None]).masked_fill(~legal, -math.inf).flatten(1).max(1)
     spans = torch.stack((place // T, place % T), dim=1)
+    return torch.where((best > start[:, 0] + end[:, 0] + tau)[:, None], spans, 0)
+""",
+        ),
+        Wrong(
+            "first hide, then compare",
+            "an answer where there is none",
+            """
+def best_span(start, end, allowed, max_length, tau=0.0):
+    T = start.shape[1]
+    start, end = start.masked_fill(~allowed, -1e9), end.masked_fill(~allowed, -1e9)
+    square = torch.ones(T, T, dtype=torch.bool, device=start.device)
+    legal = square.triu() & square.tril(max_length - 1)
+    best, place = (start[:, :, None] + end[:, None]).masked_fill(~legal, -1e9).flatten(1).max(1)
+    spans = torch.stack((place // T, place % T), dim=1)
+    return torch.where((best > start[:, 0] + end[:, 0] + tau)[:, None], spans, 0)
+""",
+        ),
+        Wrong(
+            "a product with the mask hides",
+            "illegal spans have the score 0",
+            """
+def best_span(start, end, allowed, max_length, tau=0.0):
+    T = start.shape[1]
+    square = torch.ones(T, T, device=start.device).triu().tril(max_length - 1)
+    scores = (start[:, :, None] + end[:, None]) * square * allowed[:, :, None] * allowed[:, None, :]
+    best, place = scores.flatten(1).max(1)
+    spans = torch.stack((place // T, place % T), dim=1) * allowed.any(1, keepdim=True)
     return torch.where((best > start[:, 0] + end[:, 0] + tau)[:, None], spans, 0)
 """,
         ),

@@ -156,6 +156,12 @@ MISTAKES = (
         shows=stops_at(LARGE, "finite"),
     ),
     Mistake(
+        "-100 used as an index",
+        "-100 is no token: select the places that are asked for before you look up their targets.",
+        shows=lambda symptom: symptom.stage == "runs" and "-100" in symptom.case.outcome.error,
+        section="sec-mlm-cost",
+    ),
+    Mistake(
         "0/0 when nothing is asked",
         "A batch of short rows may have no gap at all: its loss is 0, not 0/0.",
         shows=stops_at(NOTHING, "finite", "runs"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
+from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run, Symptom
 
 Ids = list[int]
 
@@ -76,6 +76,18 @@ def _last_ones_too(document: Tensor, coins: Tensor, draws: Tensor) -> Tensor:
     return torch.tensor(pairs)
 
 
+def _other_sentences(symptom: Symptom) -> bool:
+    """Every A and every label is right, and every foreign B from another document, but not the one drawn."""
+    if symptom.stage != "value":
+        return False
+    for case in symptom.cases:
+        got, want, of = case.outcome.tensor, case.expected.tensor, case.probe.args["document"]
+        same = torch.equal(got[:, ::2], want[:, ::2]) and bool(((got >= 0) & (got < len(of))).all())
+        if not same or not torch.equal(of[got[:, 0]] != of[got[:, 1]], want[:, 2] == 1):
+            return False
+    return True
+
+
 INSIDE = (
     "a foreign sentence from the same document",
     "B must come from *another* document: from the same one it is about the same thing and may even follow.",
@@ -133,6 +145,11 @@ MISTAKES = (
         "draws counted by pairs",
         "Sentence i has the coin and the draw number i, whether or not those before it made a pair.",
         pair_up(by_pair=True),
+    ),
+    Mistake(
+        "dice of its own",
+        "Which foreign sentence is B follows from the draw that is given: throw no other dice.",
+        shows=_other_sentences,
     ),
 )
 

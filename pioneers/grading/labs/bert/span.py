@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pioneers.grading.draw import normals
-from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
+from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run, Symptom
 
 Legal = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 
@@ -19,6 +19,7 @@ def spans(
     legal: Legal = _legal,
     better: Callable[[Tensor, Tensor, float], Tensor] = lambda best, none, tau: best > none + tau,
     none: Callable[[Tensor, Tensor], Tensor] = lambda start, end: start[0] + end[0],
+    fill: float = -torch.inf,
 ) -> Callable[..., Tensor]:
     """Best spans under another rule for what is legal, or for when an answer is given."""
 
@@ -26,7 +27,7 @@ def spans(
         at, T, found = torch.arange(start.shape[1], device=start.device), start.shape[1], []
         for s, e, a in zip(start, end, allowed, strict=True):
             possible = legal(at[:, None], at, a, max_length)
-            scores = (s[:, None] + e).masked_fill(~possible, -torch.inf)
+            scores = (s[:, None] + e).masked_fill(~possible, fill)
             best = int(scores.argmax())
             given = possible.any() and better(scores.flatten()[best], none(s, e), tau)
             found.append([best // T, best % T] if given else [0, 0])
@@ -54,6 +55,7 @@ def _span_probes() -> list[Probe]:
     holes = spread.args["allowed"] & (torch.arange(13) % 4 != torch.arange(5)[:, None] % 4)
     return [
         plain,
+        plain.having("very low scores", **{name: plain.args[name] - 50 for name in ("start", "end")}),
         probe("answers of one token", 5, 7, 2, 6, 1),
         probe("a row shorter than the longest answer", 3, 5, 1, 4, 17),
         spread.having(spread.name, allowed=holes),
@@ -66,7 +68,7 @@ def _span_probes() -> list[Probe]:
 
 
 def _shifted_scores(run: Run) -> tuple[Tensor, Tensor]:
-    probe = _span_probes()[4]
+    probe = _span_probes()[5]
     moved = {"start": probe.args["start"] + 7, "end": probe.args["end"] - 5}
     return run(probe).tensor, run(probe.having("law", **moved)).tensor
 
@@ -85,6 +87,18 @@ def _apart(start, end, allowed, max_length, tau=0.0, swap: bool = False, after: 
 
 def _first_row(start, end, allowed, max_length, tau=0.0) -> Tensor:
     return spans()(start, end, allowed[:1].expand_as(allowed), max_length, tau)
+
+
+def _answers_everything(symptom: Symptom) -> bool:
+    """Every answer that there is was found, and one more where there is none."""
+
+    def found(got: Tensor, want: Tensor) -> bool:
+        answered = want.any(1)
+        return torch.equal(got[answered], want[answered])
+
+    return symptom.stage == "value" and all(
+        found(case.outcome.tensor, case.expected.tensor) for case in symptom.cases
+    )
 
 
 APART = (
@@ -177,10 +191,21 @@ MISTAKES = (
         equation="eq-no-answer",
     ),
     Mistake(
+        "illegal spans have the score 0",
+        "0 is a score like any other, and higher than many: what is illegal needs -inf.",
+        spans(fill=0.0),
+    ),
+    Mistake(
         "the context of the first row for all",
         "Each row has a context of its own.",
         _first_row,
         section="sec-three-shapes",
+    ),
+    Mistake(
+        "an answer where there is none",
+        "Read the score of [CLS] before you hide what is not allowed: otherwise every span beats it.",
+        shows=_answers_everything,
+        equation="eq-no-answer",
     ),
 )
 
