@@ -25,19 +25,20 @@ def inputs(probe: Probe) -> str:
 
 
 def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
-    """The row with the largest difference, expected and got, and how large it is and where."""
+    """The row with the largest difference, expected and got, and how large it is and where.
+
+    Of a single number there is no row: it is given as it is.
+    """
     if not want.is_floating_point():
-        got, want = got.int(), want.int()
+        got, want = got.long(), want.long()
     if not want.dim():
-        return (f"Expected: {want.item():.4g}", f"Got:      {got.item():.4g}")
+        return (f"Expected: {_number(want.item())}", f"Got:      {_number(got.item())}")
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
     worst = torch.unravel_index(gap.argmax(), gap.shape)
     place = [int(i) for i in worst]
     row = tuple(place[:-1])
-    start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN)) if place else 0
-    where = "".join(f"{i}, " for i in row) + (
-        f"{start}:{min(start + SHOWN, want.shape[-1])}" if place else ""
-    )
+    start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN))
+    where = "".join(f"{i}, " for i in row) + f"{start}:{min(start + SHOWN, want.shape[-1])}"
     window: tuple[int | slice, ...] = (*row, slice(start, start + SHOWN))
     largest = float(gap.max())
     size = f"{largest:.3g}" if largest != float("inf") else "not a number"
@@ -50,7 +51,12 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
 
 
 def _numbers(row: Tensor) -> str:
-    return "[" + ", ".join(f"{x:.4g}" for x in row.tolist()) + "]"
+    return "[" + ", ".join(map(_number, row.tolist())) + "]"
+
+
+def _number(x: float) -> str:
+    """Four digits of a fraction, all digits of a whole number."""
+    return f"{x:.4g}" if isinstance(x, float) else str(x)
 
 
 def headline(exercise: Exercise) -> str:

@@ -35,6 +35,15 @@ SECTIONS = {
     "sec-gpt-extract": "lecture 9, “Where the answer is read”",
     "sec-gpt-both-orders": "lecture 9, “Why both orders”",
     "sec-gpt-auxiliary": "lecture 9, “The auxiliary loss”",
+    "sec-bert-inputs": "lecture 10, “What BERT reads”",
+    "sec-masked-lm": "lecture 10, “Masked language modelling”",
+    "sec-mlm-rates": "lecture 10, “Why 15, 80, 10 and 10?”",
+    "sec-mlm-cost": "lecture 10, “Logits only where they are asked for”",
+    "sec-nsp": "lecture 10, “Next-sentence prediction”",
+    "sec-bert-sources": "lecture 10, “Sources, and what differs from the paper”",
+    "sec-three-shapes": "lecture 10, “Three shapes”",
+    "sec-task-tags": "lecture 10, “Every word: is it code?”",
+    "sec-task-questions": "lecture 10, “A question: where is the answer?”",
 }
 
 

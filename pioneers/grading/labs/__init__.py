@@ -1,9 +1,9 @@
 """The exercises of each lab, by number."""
 
 from pioneers.grading.exercise import Exercise
-from pioneers.grading.labs import gpt, positions_block, self_attention
+from pioneers.grading.labs import bert, gpt, positions_block, self_attention
 
-_LABS = (self_attention, positions_block, gpt)
+_LABS = (self_attention, positions_block, gpt, bert)
 _EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCISES}
 
 
