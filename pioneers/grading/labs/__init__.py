@@ -1,9 +1,9 @@
 """The exercises of each lab, by number."""
 
 from pioneers.grading.exercise import Exercise
-from pioneers.grading.labs import positions_block, self_attention
+from pioneers.grading.labs import positions_block, self_attention, vit
 
-_LABS = (self_attention, positions_block)
+_LABS = (self_attention, positions_block, vit)
 _EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCISES}
 
 
