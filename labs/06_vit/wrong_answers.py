@@ -38,6 +38,17 @@ def cut(images, patch_height, patch_width):
 """,
         ),
         Wrong(
+            "an image is (width, height)",
+            "columns before rows, everywhere",
+            """
+def cut(images, patch_height, patch_width):
+    B, C, height, width = images.shape
+    x = images.transpose(2, 3)
+    x = x.reshape(B, C, width // patch_width, patch_width, height // patch_height, patch_height)
+    return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)
+""",
+        ),
+        Wrong(
             "the channels come last, as in image files",
             "channels last inside a patch",
             """
@@ -408,6 +419,16 @@ def offset_bias(table, rows, columns):
     n = torch.arange(rows * columns, device=table.device)
     row, column = n // columns, n % columns
     return table[:, row[:, None] - row + rows - 1, column[:, None] - column + columns - 1]
+""",
+        ),
+        Wrong(
+            "an offset is (x, y)",
+            "down and right swapped",
+            """
+def offset_bias(table, rows, columns):
+    n = torch.arange(rows * columns, device=table.device)
+    x, y = n % columns, n // columns
+    return table[:, x - x[:, None] + columns - 1, y - y[:, None] + rows - 1]
 """,
         ),
         Wrong(
@@ -1009,6 +1030,19 @@ def rollout(weights, residual=0.5):
     mixed = eye
     for layer in weights:
         mixed = (residual * eye + (1 - residual) * layer.max(dim=1).values) @ mixed
+    shares = mixed[:, 0, 1:]
+    return shares / shares.sum(-1, keepdim=True)
+""",
+        ),
+        Wrong(
+            "the heads of a layer add up",
+            "heads summed",
+            """
+def rollout(weights, residual=0.5):
+    eye = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    mixed = eye
+    for layer in weights:
+        mixed = (residual * eye + (1 - residual) * layer.sum(1)) @ mixed
     shares = mixed[:, 0, 1:]
     return shares / shares.sum(-1, keepdim=True)
 """,

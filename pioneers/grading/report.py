@@ -27,7 +27,7 @@ def inputs(probe: Probe) -> str:
 def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     """The row with the largest difference, expected and got, and how large it is and where."""
     if not want.is_floating_point():
-        got, want = got.int(), want.int()
+        got, want = got.long(), want.long()
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
     worst = torch.unravel_index(gap.argmax(), gap.shape)
     place = [int(i) for i in worst]
@@ -48,7 +48,8 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
 
 
 def _numbers(row: Tensor) -> str:
-    return "[" + ", ".join(f"{x:.4g}" for x in row.tolist()) + "]"
+    """Four digits of a fraction, all digits of a whole number."""
+    return "[" + ", ".join(f"{x:.4g}" if isinstance(x, float) else str(x) for x in row.tolist()) + "]"
 
 
 def headline(exercise: Exercise) -> str:

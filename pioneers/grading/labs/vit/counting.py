@@ -63,6 +63,7 @@ def _size_probes() -> list[Probe]:
 
     return [
         probe("ViT-B with patches of 32, 16 and 8 pixels", [32, 16, 8], 224, 224, 3, 768, 12, 1000),
+        probe("ViT-H with patches of 14 and 8 pixels", [14, 8], 224, 224, 3, 1280, 32, 1000),
         probe("a small model, a wide image", [2, 6, 1], 12, 30, 5, 14, 3, 7),
         probe("one patch size, a tall image, one block", [5], 35, 15, 2, 6, 1, 11),
         probe("the whole image one patch", [7], 7, 7, 1, 10, 2, 3),
@@ -70,7 +71,7 @@ def _size_probes() -> list[Probe]:
 
 
 def _blocks_add_up(run: Run) -> tuple[Tensor, Tensor]:
-    two, three, four = (run(_size_probes()[1].having("law", num_layers=L)).tensor for L in (2, 3, 4))
+    two, three, four = (run(_size_probes()[2].having("law", num_layers=L)).tensor for L in (2, 3, 4))
     return three - two, four - three
 
 

@@ -76,6 +76,11 @@ def _reading_order(table: Tensor, rows: int, columns: int) -> Tensor:
     return table.flatten(1)[:, places - places[:, None] + middle]
 
 
+def _swapped(table: Tensor, rows: int, columns: int) -> Tensor:
+    down, right = (x.to(table.device) for x in steps(rows, columns))
+    return table[:, right + columns - 1, down + rows - 1]
+
+
 MISTAKES = (
     Mistake(
         "the middle of the table forgotten",
@@ -86,6 +91,11 @@ MISTAKES = (
         "from key to query",
         "An offset leads from the query to the key: key minus query, and the first N is the queries'.",
         _bias(_backwards),
+    ),
+    Mistake(
+        "down and right swapped",
+        "The first of the two axes goes down, over rows, and the second to the right, over columns.",
+        _swapped,
     ),
     Mistake(
         "only the length of an offset",

@@ -101,6 +101,10 @@ APART = (
     "patches of pixels that lie far apart",
     "Split the height into (rows of patches, rows of a patch), in this order: a patch is a neighbourhood.",
 )
+TURNED_IMAGE = (
+    "columns before rows, everywhere",
+    "This is the transposed image: rows come first, among the patches and inside each of them.",
+)
 SIDES = ("height and width of a patch mixed up", "patch_height divides the height, patch_width the width.")
 CUT_MISTAKES = (
     Mistake(
@@ -110,6 +114,7 @@ CUT_MISTAKES = (
     ),
     Mistake(*BY_COLUMNS, _cut("b (w h) (c p q)")),
     Mistake(*TURNED, _cut("b (h w) (c q p)")),
+    Mistake(*TURNED_IMAGE, _cut("b (w h) (c q p)")),
     Mistake(*CHANNELS_LAST, _cut("b (h w) (p q c)")),
     Mistake(*APART, _cut(image="b c (p h) (q w)")),
     Mistake(*SIDES, lambda images, P, Q: _cut()(images, Q, P)),
@@ -127,8 +132,13 @@ JOIN_MISTAKES = (
     ),
     Mistake(*BY_COLUMNS, _join("b (w h) (c p q)")),
     Mistake(*TURNED, _join("b (h w) (c q p)")),
+    Mistake(*TURNED_IMAGE, _join("b (w h) (c q p)")),
     Mistake(*CHANNELS_LAST, _join("b (h w) (p q c)")),
-    Mistake(*APART, _join(image="b c (p h) (q w)")),
+    Mistake(
+        APART[0],
+        "The height is joined from (row of the grid, row of the patch), in this order: patches stay whole.",
+        _join(image="b c (p h) (q w)"),
+    ),
     Mistake(*SIDES, lambda patches, P, Q, height: _join()(patches, Q, P, height)),
     Mistake("height taken for width", "height is given; the width follows from N.", _height_for_width),
 )

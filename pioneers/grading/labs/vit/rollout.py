@@ -148,6 +148,11 @@ MISTAKES = (
         _rollout(_largest_head),
     ),
     Mistake(
+        "heads summed",
+        "The mean of the heads has rows that sum to one; their sum outweighs what the stream keeps.",
+        _rollout(lambda weights, residual: residual * _identity(weights) + (1 - residual) * weights.sum(2)),
+    ),
+    Mistake(
         "each head rolled out by itself",
         "The next layer reads the sum of all heads: average the heads in each layer, then multiply.",
         _each_head_alone,
