@@ -22,12 +22,12 @@ def _resized(
     before: str = "(r s) d -> 1 d r s", after: str = "1 d r s -> (r s) d", turn: bool = False, **how: Any
 ) -> Resize:
     """The patches' rows resized by other patterns or in another way; the defaults give the reference."""
-    how = {"mode": "bicubic", "align_corners": False} | how
+    settings: dict[str, Any] = {"mode": "bicubic", "align_corners": False} | how
 
     def resize(table: Tensor, rows: int, columns: int, new_rows: int, new_columns: int) -> Tensor:
         grid = rearrange(table[1:], before, r=rows, s=columns)
         size = (new_columns, new_rows) if turn else (new_rows, new_columns)
-        return torch.cat([table[:1], rearrange(F.interpolate(grid, size=size, **how), after)])
+        return torch.cat([table[:1], rearrange(F.interpolate(grid, size=size, **settings), after)])
 
     return resize
 
