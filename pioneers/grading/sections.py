@@ -44,6 +44,17 @@ SECTIONS = {
     "sec-three-shapes": "lecture 10, “Three shapes”",
     "sec-task-tags": "lecture 10, “Every word: is it code?”",
     "sec-task-questions": "lecture 10, “A question: where is the answer?”",
+    "sec-vit-pixels": "lecture 13, “Why not one token per pixel?”",
+    "sec-vit-patchify": "lecture 13, “Patches as tokens”",
+    "sec-vit-projection": "lecture 13, “A linear map of patches is a convolution”",
+    "sec-vit-architecture": "lecture 13, “The rest of the model”",
+    "sec-vit-parameters": "lecture 13, “Counting parameters”",
+    "sec-vit-no-positions": "lecture 13, “What breaks without positions”",
+    "sec-vit-rollout": "lecture 13, “Through all layers: attention rollout”",
+    "sec-vit-resize": "lecture 13, “Larger images”",
+    "sec-vit-position-kinds": "lecture 13, “Which positions?”",
+    "sec-vit-distance": "lecture 13, “How far do the heads look?”",
+    "sec-vit-patch-size": "lecture 13, “What a smaller patch buys”",
 }
 
 

@@ -189,6 +189,13 @@ def test_the_message_says_what_came_and_what_to_reread() -> None:
     assert caught.value._render_traceback_() == str(caught.value).splitlines()
 
 
+def test_whole_numbers_are_shown_to_the_last_digit() -> None:
+    whole = exercise(probes=lambda: [Probe("large", {"x": torch.tensor([[5_000_000_000, 7]])})])
+    shown = "\n".join(examine(whole, lambda x: 2 * x - 1).what)
+    assert "Expected: [0, 0:2] = [10000000000, 14]" in shown
+    assert "Got:      [0, 0:2] = [9999999999, 13]" in shown
+
+
 def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:
     def causal_mask(num_queries, num_keys):
         return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)
