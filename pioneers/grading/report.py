@@ -25,17 +25,20 @@ def inputs(probe: Probe) -> str:
 
 
 def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
-    """The row with the largest difference, expected and got, and how large it is and where."""
+    """The row with the largest difference, expected and got, and how large it is and where.
+
+    Of a single number there is no row: it is given as it is.
+    """
+    if not want.dim():
+        return (f"Expected: {want.item():.4g}", f"Got:      {got.item():.4g}")
     if not want.is_floating_point():
         got, want = got.int(), want.int()
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
     worst = torch.unravel_index(gap.argmax(), gap.shape)
     place = [int(i) for i in worst]
     row = tuple(place[:-1])
-    start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN)) if place else 0
-    where = "".join(f"{i}, " for i in row) + (
-        f"{start}:{min(start + SHOWN, want.shape[-1])}" if place else ""
-    )
+    start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN))
+    where = "".join(f"{i}, " for i in row) + f"{start}:{min(start + SHOWN, want.shape[-1])}"
     window: tuple[int | slice, ...] = (*row, slice(start, start + SHOWN))
     largest = float(gap.max())
     size = f"{largest:.3g}" if largest != float("inf") else "not a number"

@@ -24,6 +24,20 @@ SECTIONS = {
     "sec-activations": "lecture 5, “Activations: from ReLU to GELU”",
     "sec-gated": "lecture 5, “Gates of their own: SwiGLU and GeGLU”",
     "sec-block": "lecture 5, “The whole block”",
+    "sec-bpe-by-hand": "lecture 7, “Byte-pair encoding, by hand”",
+    "sec-bpe-code": "lecture 7, “The same in thirty lines”",
+    "sec-wordpiece": "lecture 7, “WordPiece”",
+    "sec-wordpiece-criterion": "lecture 7, “The criterion, derived”",
+    "sec-cross-attention": "lecture 6, “Cross-attention”",
+    "sec-three-attentions": "lecture 6, “Three attentions, three masks”",
+    "sec-shifted-targets": "lecture 6, “Teacher forcing, and why the decoder shifts right”",
+    "sec-label-smoothing": "lecture 6, “Label smoothing, and the loss that cannot be beaten”",
+    "sec-warmup": "lecture 6, “Warm-up, then the inverse square root”",
+    "sec-decoding": "lecture 6, “Which text should it write?”",
+    "sec-greedy": "lecture 6, “Greedy: the best token at each step”",
+    "sec-beam": "lecture 6, “Beam search: do not put everything on one card”",
+    "sec-length-penalty": "lecture 6, “Why short texts win, and the length penalty”",
+    "sec-bleu": "lecture 6, “How good is it? BLEU”",
 }
 
 

@@ -243,6 +243,12 @@ def test_an_exercise_whose_inputs_are_no_tensors_is_judged_by_its_results_own_ty
     assert examine(halves, lambda n: torch.arange(n) * 0.5001).stage == "value"
 
 
+def test_a_single_number_is_shown_as_it_is() -> None:
+    total = exercise(reference=lambda x: x.sum(), probes=lambda: [Probe("plain", {"x": torch.ones(3)})])
+    failure = examine(total, lambda x: x.sum() + 0.5)
+    assert failure.what[2:4] == ("Expected: 3", "Got:      3.5")
+
+
 def test_a_builtin_without_a_signature_is_judged_by_its_results() -> None:
     with pytest.raises(ValueError, match="no signature found"):
         parameters_of(int)

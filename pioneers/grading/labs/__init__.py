@@ -1,9 +1,9 @@
 """The exercises of each lab, by number."""
 
 from pioneers.grading.exercise import Exercise
-from pioneers.grading.labs import positions_block, self_attention
+from pioneers.grading.labs import positions_block, self_attention, translation
 
-_LABS = (self_attention, positions_block)
+_LABS = (self_attention, positions_block, translation)
 _EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCISES}
 
 
