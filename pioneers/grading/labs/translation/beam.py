@@ -21,7 +21,7 @@ def tree() -> Tensor:
     probs[0, 3], probs[0, 4] = 0.6, 0.4
     probs[3, 6], probs[3, 7], probs[3, 8] = 0.4, 0.35, 0.25
     probs[4, 6], probs[4, 7] = 0.9, 0.1
-    probs[6:, 1] = 1.0
+    probs[6:, 1] = probs[1, 1] = 1.0
     return probs.log()
 
 

@@ -56,7 +56,6 @@ def _probes() -> list[Probe]:
         probe("no smoothing", [[3, 1, -100], [0, -100, -100]], 5, smoothing=0.0),
         probe("one token, one sentence", [[2]], 3),
         probe("a sentence of padding only", [[1, 3, 2], [-100, -100, -100]], 5, smoothing=0.2),
-        probe("double precision", padded, 7, dtype=torch.float64),
         probe("numbers with gaps in memory", padded, 7, strided=True),
     ]
 
