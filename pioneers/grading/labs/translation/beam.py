@@ -17,7 +17,7 @@ beam_search = searching()
 
 def tree() -> Tensor:
     """The tree of the lecture as a table (9, 9): start, stop, pad, A, B, a spare one, x, y, z."""
-    probs = torch.full((9, 9), 1e-6)
+    probs = torch.linspace(1e-6, 2e-6, 81).view(9, 9)
     probs[0, 3], probs[0, 4] = 0.6, 0.4
     probs[3, 6], probs[3, 7], probs[3, 8] = 0.4, 0.35, 0.25
     probs[4, 6], probs[4, 7] = 0.9, 0.1

@@ -64,7 +64,7 @@ def tables(seed: int, B: int, V: int, never: tuple[int, ...]) -> Tensor:
 
 def chain(V: int, *texts: tuple[int, ...]) -> Tensor:
     """Log-probabilities (B, V, V) under which greedy decoding writes each text: every token has its next."""
-    logits = torch.zeros(len(texts), V, V)
+    logits = torch.linspace(0, 1, V).repeat(len(texts), V, 1)
     for table, text in zip(logits, texts, strict=True):
         for last, token in pairwise(text):
             table[last, token] = 3.0
