@@ -73,7 +73,7 @@ def _one_beam_is_greedy(run: Run) -> tuple[Tensor, Tensor]:
 
 
 def _takes_too_many(symptom: Symptom) -> bool:
-    return symptom.stage == "runs" and "out of range" in symptom.case.outcome.error
+    return symptom.stage == "runs" and "selected index k" in symptom.case.outcome.error
 
 
 NO_TOPK = (

@@ -12,31 +12,33 @@ from pioneers.grading.labs.translation.symptoms import NO_TENSOR, NOT_FLOAT32
 
 Sentence = tuple[int, ...]
 Corpus = tuple[Sentence, ...]
-Hits = Callable[[list[Counter], list[Counter]], int]
+Counts = list[Counter[Sentence]]
+Hits = Callable[[Counts, Counts], int]
 
 
 def _ngrams(words: Sentence, n: int) -> Counter[Sentence]:
     return Counter(words[i : i + n] for i in range(len(words) - n + 1))
 
 
-def _clipped(found: list[Counter], wanted: list[Counter]) -> int:
+def _clipped(found: Counts, wanted: Counts) -> int:
     return sum((ours & theirs).total() for ours, theirs in zip(found, wanted, strict=True))
 
 
-def _unclipped(found: list[Counter], wanted: list[Counter]) -> int:
+def _unclipped(found: Counts, wanted: Counts) -> int:
     pairs = zip(found, wanted, strict=True)
     return sum(n for ours, theirs in pairs for gram, n in ours.items() if gram in theirs)
 
 
-def _different(found: list[Counter], wanted: list[Counter]) -> int:
+def _different(found: Counts, wanted: Counts) -> int:
     return sum(len(ours.keys() & theirs.keys()) for ours, theirs in zip(found, wanted, strict=True))
 
 
-def _in_one_bag(found: list[Counter], wanted: list[Counter]) -> int:
-    return (sum(found, Counter()) & sum(wanted, Counter())).total()
+def _in_one_bag(found: Counts, wanted: Counts) -> int:
+    ours, theirs = (sum(counts, Counter[Sentence]()) for counts in (found, wanted))
+    return (ours & theirs).total()
 
 
-def _per_ngram(found: list[Counter], wanted: list[Counter], words: Corpus, n: int) -> int:
+def _per_ngram(found: Counts, wanted: Counts, words: Corpus, n: int) -> int:
     return sum(ours.total() for ours in found)
 
 
@@ -47,7 +49,7 @@ def _brevity(c: int, r: int) -> float:
 def _scoring(
     *,
     hits: Hits = _clipped,
-    total: Callable[[list[Counter], list[Counter], Corpus, int], int] = _per_ngram,
+    total: Callable[[Counts, Counts, Corpus, int], int] = _per_ngram,
     orders: tuple[int, ...] = (1, 2, 3, 4),
     mean: Callable[[list[float]], float] = lambda p: math.prod(p) ** (1 / len(p)),
     brevity: Callable[[int, int], float] = _brevity,
@@ -107,15 +109,15 @@ def _penalty_each(found: Corpus, wanted: Corpus) -> Tensor:
     return _scoring(brevity=lambda c, r: sum(each) / len(each))(found, wanted)
 
 
-def _of_the_reference(found: list[Counter], wanted: list[Counter], words: Corpus, n: int) -> int:
+def _of_the_reference(found: Counts, wanted: Counts, words: Corpus, n: int) -> int:
     return sum(theirs.total() for theirs in wanted)
 
 
-def _by_formula(found: list[Counter], wanted: list[Counter], words: Corpus, n: int) -> int:
+def _by_formula(found: Counts, wanted: Counts, words: Corpus, n: int) -> int:
     return sum(len(sentence) - n + 1 for sentence in words)
 
 
-def _different_in_all(found: list[Counter], wanted: list[Counter], words: Corpus, n: int) -> int:
+def _different_in_all(found: Counts, wanted: Counts, words: Corpus, n: int) -> int:
     return sum(len(ours) for ours in found)
 
 

@@ -5,7 +5,7 @@ one whose pieces come first wins: the smaller left id, then the smaller right id
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -34,7 +34,7 @@ def _first(pair: Pair) -> tuple[int, ...]:
 
 
 def _choose(
-    counted: Callable[[Words, Times], dict[Any, float]] = count,
+    counted: Callable[[Words, Times], Mapping[Any, float]] = count,
     before: Callable[[Pair], tuple[int, ...]] | None = _first,
 ) -> Callable[[Words, Times], Tensor]:
     """The pair with the largest count; of equals the smallest by ``before``, or the first counted."""

@@ -89,7 +89,7 @@ def _candidates(going: list[Scored], table: list[list[float]], start_id: int, ru
     found: list[Scored] = []
     for score, text in going:
         row = table[text[-1] if text else start_id]
-        tokens = [max(range(len(row)), key=row.__getitem__)] if rule.one_each and text else range(len(row))
+        tokens = [row.index(max(row))] if rule.one_each and text else range(len(row))
         found += [((score if rule.add else 0.0) + row[token], (*text, token)) for token in tokens]
     return found
 
