@@ -101,10 +101,8 @@ MISTAKES = (
         section="sec-mlm-rates",
         equation="eq-mlm-bayes",
     ),
-    *(
-        Mistake(*NOT_IGNORED, _targets(lambda ids, read, chosen, fate, n=n: torch.where(chosen, ids, n)))
-        for n in (0, -1)
-    ),
+    Mistake(*NOT_IGNORED, _targets(lambda ids, read, chosen, fate: torch.where(chosen, ids, 0))),
+    Mistake(*NOT_IGNORED, _targets(lambda ids, read, chosen, fate: torch.where(chosen, ids, -1))),
     Mistake(
         "targets where nothing is asked",
         "chosen is True where a token is asked for: there the target is the token, elsewhere -100.",

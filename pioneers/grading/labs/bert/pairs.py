@@ -25,7 +25,8 @@ def pair_up(
     """Pairs under another rule for coin, candidates, pick, borders, labels or the numbers of the draws."""
 
     def sentence_pairs(document: Tensor, coins: Tensor, draws: Tensor) -> Tensor:
-        of, pairs = document.tolist(), []
+        of = document.tolist()
+        pairs: list[list[int]] = []
         for i in range(len(of) - 1):
             if borders and of[i] != of[i + 1]:
                 continue

@@ -1,6 +1,7 @@
 """Exercise 5.9: the best legal span, or no answer; [CLS] is position 0. ``start`` and ``end`` are (B, T)."""
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -111,11 +112,11 @@ IGNORED = (
 )
 MISTAKES = (
     Mistake(*APART, _apart),
-    Mistake(*APART, lambda *args: _apart(*args, swap=True)),
+    Mistake(*APART, partial(_apart, swap=True)),
     Mistake(
         "the end chosen after the start",
         "The best start may have poor ends behind it: the pair with the highest sum may begin elsewhere.",
-        lambda *args: _apart(*args, after=True),
+        partial(_apart, after=True),
     ),
     Mistake(
         "the end may come before the start",

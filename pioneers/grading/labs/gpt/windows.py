@@ -39,9 +39,9 @@ def _window_probes() -> list[Probe]:
 
 
 def _one_by_one(run: Run) -> tuple[Tensor, Tensor]:
-    args = {"stream": _stream(37), "starts": torch.tensor([29, 3, 17]), "seq_len": 7}
-    whole = Probe("law", args)
-    alone = [run(whole.having("law", starts=start[None])).tensor for start in args["starts"]]
+    starts = torch.tensor([29, 3, 17])
+    whole = Probe("law", {"stream": _stream(37), "starts": starts, "seq_len": 7})
+    alone = [run(whole.having("law", starts=start[None])).tensor for start in starts]
     return run(whole).tensor, torch.cat(alone, dim=1)
 
 
