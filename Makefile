@@ -70,7 +70,7 @@ NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(w
 test: lint book
 	pytest -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests --ignore tests/grading
 	pytest --cov --cov-append --cov-report=term:skip-covered tests/grading
-	pytest -n 2 --dist loadfile --nbval --nbval-current-env --nbval-cell-timeout=600 $(NOTEBOOKS)
+	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 -n 2 --dist loadfile $(NOTEBOOKS)
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

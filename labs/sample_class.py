@@ -54,7 +54,7 @@ def main(course: Path, name: str) -> None:
     for i in range(2):
         given = {key: ways[i].source for key, ways in answers.right.items()}
         texts[f"right_{i}"] = nbformat.writes(answered(blank, lab, given))
-    for i in range(SIZE - len(texts)):  # each makes some mistakes, and together they make all
+    for i in range(SIZE - len(texts)):  # each has some answers right
         given = {
             key: ways[i % len(ways)].source
             for n, (key, ways) in enumerate(answers.wrong.items())

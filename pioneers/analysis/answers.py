@@ -9,7 +9,7 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
-    """The share of answers that are right word by word, case, articles and punctuation aside.
+    """The share of ``given`` answers that equal the ``right`` ones, case, articles and punctuation aside.
 
     Raises:
         ValueError: there are not as many of one as of the other, or none.
@@ -22,7 +22,7 @@ def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
 
 
 def overlap_f1(given: Sequence[str], right: Sequence[str]) -> float:
-    """The mean F1 of the words of an answer, which gives something for half of it.
+    """The mean F1 of the words of ``given`` and ``right`` answers, which gives something for half of one.
 
     Raises:
         ValueError: there are not as many of one as of the other, or none.

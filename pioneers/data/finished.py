@@ -55,17 +55,17 @@ def cut_sentences(split: str, number: int) -> list[CutSentence]:
 
 
 def finished_sentences(pairs: Sequence[CutSentence]) -> list[LabelledText]:
-    """One sentence of each pair: 1 = it is finished. The shape of classification."""
+    """One sentence of each of the ``pairs``: 1 = it is finished. The shape of classification."""
     return [LabelledText(pair.whole if i % 2 else pair.cut, i % 2) for i, pair in enumerate(pairs)]
 
 
 def finished_first(pairs: Sequence[CutSentence]) -> list[LabelledPair]:
-    """Both: 1 = the first is the finished one. The shape of entailment, in which the order counts."""
+    """Both of each of the ``pairs``: 1 = the first is the finished one. The shape of entailment."""
     return [LabelledPair(*(pair if i % 2 else pair[::-1]), i % 2) for i, pair in enumerate(pairs)]
 
 
 def finished_either(pairs: Sequence[CutSentence]) -> list[LabelledPair]:
-    """Sentences of two pairs: 1 = one of them is finished. The shape of similarity, without an order."""
+    """Sentences of every two ``pairs``: 1 = one of them is finished. The shape of similarity."""
     rows = []
     for i, (one, other) in enumerate(zip(pairs[::2], pairs[1::2], strict=False)):
         texts = (one.whole if i % 2 else one.cut, other.cut)
@@ -74,7 +74,7 @@ def finished_either(pairs: Sequence[CutSentence]) -> list[LabelledPair]:
 
 
 def finished_choices(pairs: Sequence[CutSentence]) -> list[Choice]:
-    """Sentences of four pairs, one of them finished: which? The shape of multiple choice."""
+    """Sentences of every four ``pairs``, one of them finished: which? The shape of multiple choice."""
     rows = []
     for i, four in enumerate(zip(*(pairs[k::4] for k in range(4)), strict=False)):
         choices = [pair.cut for pair in four]
