@@ -65,8 +65,10 @@ def graded(lab, tmp_path_factory):
     for command in ("autograde", "generate_feedback"):
         halves = [f"--CourseDirectory.student_id={half}-*" for half in "ab"]
         for process in [nbgrader(course, command, lab.name, half) for half in halves]:
-            process.communicate(timeout=550)
-        finish(nbgrader(course, command, lab.name))  # what found the gradebook locked by the other
+            said, _ = process.communicate(timeout=550)
+            if process.returncode:  # kernels that start together may take one port, writers one gradebook
+                print(f"nbgrader {command} is run again after", said[said.find("Traceback") :][:3000])
+        finish(nbgrader(course, command, lab.name))
     return course
 
 
