@@ -36,7 +36,6 @@ RECIPES = {  # chosen on validation data: make experiments NAME=finetuning_rates
     ("gpt", "fine-tuned"): {"lr": 1e-3},
     ("gpt", "from scratch"): {"lr": 1e-3},
     ("lstm", "fine-tuned"): {"lr": 1e-3},
-    ("lstm", "from scratch"): {"lr": 1e-3},
 }
 
 

@@ -131,7 +131,8 @@ def pretrain(
     """
     sizes = LSTM_SIZES if kind == "lstm" else SIZES
     how: dict[str, Any] = {"kind": kind, "steps": STEPS[kind], "lr": LR[kind], "sizes": sizes}
-    how["batch"] = BATCH[kind]
+    how |= {"batch": BATCH[kind], "vocab_size": VOCAB_SIZE[kind], "seq_len": SEQ_LEN}
+    how |= {} if kind in BERTS else {"reviews": REVIEWS, "repeats": REPEATS}
     how |= {"next_sentence": next_sentence, "shares": shares} if kind == "bert" else {}
     how |= {"shares": (0.0, 0.0, 1.0)} if kind == LEFT else {}
     digest = hashlib.sha256(json.dumps(how, sort_keys=True).encode()).hexdigest()[:8]
