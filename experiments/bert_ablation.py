@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES
+from experiments.text.finetuning import recipe
 from experiments.text.pretraining import LEFT, pretrain
 from experiments.text.tokens import finetune_bert
 
@@ -20,13 +20,17 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "left to right, no NSP": {"kind": LEFT, "next_sentence": False},
 }
 TASKS = ("packages", "following", "code words", "cloze")
-CASES = {f"{task}, {name}": {"task": task, **variant} for name, variant in VARIANTS.items() for task in TASKS}
+CASES = {
+    f"{task}, {name}": {"task": task, **variant, **recipe("bert", "fine-tuned", task)}
+    for name, variant in VARIANTS.items()
+    for task in TASKS
+}
 
 
-def one_case(*, seed: int, task: str, kind: str, next_sentence: bool) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, kind: str, next_sentence: bool, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
     model = pretrain(kind, seed, next_sentence=next_sentence)
-    return finetune_bert(model, task, seed, **RECIPES["bert", "fine-tuned"])
+    return finetune_bert(model, task, seed, lr=lr)
 
 
 def main() -> None:

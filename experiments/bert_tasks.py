@@ -11,22 +11,24 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES
+from experiments.text.finetuning import recipe
 from experiments.text.pretraining import build, pretrain
 from experiments.text.tokens import finetune_bert
 from pioneers.device import best_device
 
 TASKS = ("sst2", "packages", "mrpc", "following", "ewt", "code words", "squad", "cloze")
 CASES = {
-    f"{task}, {way}": {"task": task, "way": way} for task in TASKS for way in ("fine-tuned", "from scratch")
+    f"{task}, {way}": {"task": task, "way": way, **recipe("bert", way, task)}
+    for task in TASKS
+    for way in ("fine-tuned", "from scratch")
 }
 
 
-def one_case(*, seed: int, task: str, way: str) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, way: str, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
     torch.manual_seed(seed)
     model = pretrain("bert", seed) if way == "fine-tuned" else build("bert").to(best_device())
-    return finetune_bert(model, task, seed, **RECIPES["bert", way])
+    return finetune_bert(model, task, seed, lr=lr)
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, finetune
+from experiments.text.finetuning import WAYS, finetune
 from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
@@ -23,7 +23,7 @@ CASES = {
         "lr": lr,
     }
     for task in ("sst2", "finished", "packages")
-    for kind, way in RECIPES
+    for kind, way in WAYS
     for lr in RATES
 }
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, finetune
+from experiments.text.finetuning import finetune, recipe
 from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
@@ -21,15 +21,24 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "LSTM": {"kind": "lstm", "pretrained": True, "lm_weight": 0.5},
 }
 TASKS = ("sst2", "mrpc", "finished", "finished first", "finished choice")
-CASES = {f"{task}, {name}": {"task": task, **variant} for name, variant in VARIANTS.items() for task in TASKS}
+CASES = {
+    f"{task}, {name}": {
+        "task": task,
+        **variant,
+        **recipe(variant["kind"], "fine-tuned" if variant["pretrained"] else "from scratch", task),
+    }
+    for name, variant in VARIANTS.items()
+    for task in TASKS
+}
 
 
-def one_case(*, seed: int, task: str, kind: str, pretrained: bool, lm_weight: float) -> dict[str, Any]:
+def one_case(
+    *, seed: int, task: str, kind: str, pretrained: bool, lm_weight: float, lr: float
+) -> dict[str, Any]:
     """Accuracy on the test split, Matthews' correlation, and F1 of two classes."""
     torch.manual_seed(seed)
     model = pretrain(kind, seed) if pretrained else build(kind).to(best_device())
-    recipe = RECIPES[kind, "fine-tuned" if pretrained else "from scratch"]
-    return finetune(model, task, seed, num_labels=None, lm_weight=lm_weight, **recipe)
+    return finetune(model, task, seed, num_labels=None, lm_weight=lm_weight, lr=lr)
 
 
 def main() -> None:

@@ -11,18 +11,22 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, finetune
+from experiments.text.finetuning import finetune, recipe
 from experiments.text.pretraining import SIZES, build, pretrain
 from pioneers.device import best_device
 
 CASES = {
-    f"{task}, {'nothing' if kept < 0 else f'{kept} blocks'}": {"task": task, "kept": kept}
+    f"{task}, {'nothing' if kept < 0 else f'{kept} blocks'}": {
+        "task": task,
+        "kept": kept,
+        **recipe("gpt", "fine-tuned" if kept >= 0 else "from scratch", task),
+    }
     for task in ("sst2", "finished")
     for kept in range(-1, SIZES["num_layers"] + 1)
 }
 
 
-def one_case(*, seed: int, task: str, kept: int, num_labels: int) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, kept: int, num_labels: int, lr: float) -> dict[str, Any]:
     """Accuracy on the test split, and Matthews' correlation."""
     torch.manual_seed(seed)
     model = build("gpt").to(best_device())
@@ -31,8 +35,7 @@ def one_case(*, seed: int, task: str, kept: int, num_labels: int) -> dict[str, A
         wanted += ("stack.norm.",)
     theirs = pretrain("gpt", seed).state_dict() if kept >= 0 else {}
     model.load_state_dict({n: w for n, w in theirs.items() if n.startswith(wanted)}, strict=False)
-    recipe = RECIPES["gpt", "fine-tuned" if kept >= 0 else "from scratch"]
-    return finetune(model, task, seed, num_labels=num_labels, **recipe)
+    return finetune(model, task, seed, num_labels=num_labels, lr=lr)
 
 
 def main() -> None:

@@ -11,22 +11,22 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES
+from experiments.text.finetuning import recipe
 from experiments.text.pretraining import LEFT, SNAPSHOTS, STEPS, pretrain
 from experiments.text.tokens import finetune_bert
 
 CASES = {
-    f"{task}, {name}, step {at}": {"task": task, "kind": kind, "at": at}
+    f"{task}, {name}, step {at}": {"task": task, "kind": kind, "at": at, **recipe("bert", "fine-tuned", task)}
     for task in ("packages", "code words")
     for name, kind in (("masked", "bert"), ("left to right", LEFT))
     for at in (*SNAPSHOTS, STEPS["bert"])
 }
 
 
-def one_case(*, seed: int, task: str, kind: str, at: int) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, kind: str, at: int, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
     model = pretrain(kind, seed, at=at, next_sentence=False)
-    return finetune_bert(model, task, seed, **RECIPES["bert", "fine-tuned"])
+    return finetune_bert(model, task, seed, lr=lr)
 
 
 def main() -> None:

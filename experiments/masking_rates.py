@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES
+from experiments.text.finetuning import recipe
 from experiments.text.pretraining import pretrain
 from experiments.text.tokens import finetune_bert, probe_tags
 
@@ -22,24 +22,24 @@ SHARES = (
     (0.0, 0.8, 0.2),
     (0.0, 1.0, 0.0),
 )
-JUDGES = ("packages, fine-tuned", "code words, fine-tuned", "code words, features")
+JUDGES: dict[str, dict[str, Any]] = {
+    f"{task}, fine-tuned": {"task": task, **recipe("bert", "fine-tuned", task)}
+    for task in ("packages", "code words")
+} | {"code words, features": {"task": "code words", "lr": None}}
 CASES = {
     f"{judge}, mask {mask:.0%} random {random:.0%} same {same:.0%}": {
-        "judge": judge,
         "shares": (mask, random, same),
+        **how,
     }
     for mask, random, same in SHARES
-    for judge in JUDGES
+    for judge, how in JUDGES.items()
 }
 
 
-def one_case(*, seed: int, judge: str, shares: tuple[float, float, float]) -> dict[str, Any]:
+def one_case(*, seed: int, shares: tuple[float, float, float], task: str, lr: float | None) -> dict[str, Any]:
     """The marks of the task on the test split."""
-    task, how = judge.split(", ")
     model = pretrain("bert", seed, shares=shares)
-    if how == "features":
-        return probe_tags(model, task)
-    return finetune_bert(model, task, seed, **RECIPES["bert", "fine-tuned"])
+    return probe_tags(model, task) if lr is None else finetune_bert(model, task, seed, lr=lr)
 
 
 def main() -> None:

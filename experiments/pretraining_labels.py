@@ -11,27 +11,34 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import RECIPES, finetune, probe
+from experiments.text.finetuning import count_words, finetune, probe, recipe
 from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
 LABELS = (100, 1000, None)
-WAYS = ("frozen", "fine-tuned", "from scratch")
+WAYS = ("frozen", "fine-tuned", "from scratch", "words")
 CASES = {
-    f"{task}, {num_labels or 'all'} labels, {way}": {"task": task, "num_labels": num_labels, "way": way}
+    f"{task}, {num_labels or 'all'} labels, {way}": {
+        "task": task,
+        "num_labels": num_labels,
+        "way": way,
+        "lr": recipe("gpt", way, task)["lr"] if way in ("fine-tuned", "from scratch") else None,
+    }
     for task in ("sst2", "finished", "packages")
     for num_labels in LABELS
     for way in WAYS
 }
 
 
-def one_case(*, seed: int, task: str, num_labels: int | None, way: str) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, num_labels: int | None, way: str, lr: float | None) -> dict[str, Any]:
     """The marks of the task on the test split."""
+    if way == "words":
+        return count_words(task, seed, num_labels=num_labels)
     if way == "frozen":
         return probe(pretrain("gpt", seed), task, seed, num_labels=num_labels)
     torch.manual_seed(seed)
     model = pretrain("gpt", seed) if way == "fine-tuned" else build("gpt").to(best_device())
-    return finetune(model, task, seed, num_labels=num_labels, **RECIPES["gpt", way])
+    return finetune(model, task, seed, num_labels=num_labels, lr=lr)
 
 
 def main() -> None:
