@@ -1,0 +1,58 @@
+"use strict";
+// data: placements, by name (post, pre, sandwich): stream and gradient, one number for each block.
+Interactive.figure("block", "The block's wiring", (panel, data, say) => {
+  const { make, drawing, choice, slider, digits } = Interactive;
+  const names = Object.keys(data.placements);
+  const depth = data.placements[names[0]].stream.length;
+  const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
+  const TITLE = { post: "post-norm", pre: "pre-norm", sandwich: "sandwich norm" };
+  const TEXT = {
+    post: "the norm stands on the stream, and all that earlier layers wrote passes through it.",
+    pre: "the norm stands on the branch; the stream runs through the block untouched, and only additions change it.",
+    sandwich: "two norms stand on the branch; the stream is untouched, and each addition has a fixed size.",
+  };
+  const kind = choice("Norm", names.map(name => TITLE[name]), update);
+  const block = slider("Block", { min: 1, max: depth, value: depth, words: n => `${n} of ${depth}` }, update);
+  const picture = make("div");
+  const numbers = make("tbody");
+  panel.append(kind.element, picture, block.element, make("table", { class: "values" }, numbers));
+
+  const arrow = (...points) => make("polyline", { class: "wire", points: points.map(point => point.join(",")).join(" ") });
+  const box = (x, y, text, kind) => make("g", { class: `box ${kind}` },
+    make("rect", { x: x - BOX.width / 2, y: y - BOX.height / 2, width: BOX.width, height: BOX.height, rx: 4 }),
+    make("text", { x, y: y + 4, "text-anchor": "middle" }, text));
+
+  /** One sum: from the stream through a branch and back, drawn upwards from `bottom`; ends at the returned height. */
+  function sublayer(layer, name, bottom, parts) {
+    const branch = { post: [layer], pre: ["Norm", layer], sandwich: ["Norm", layer, "Norm"] }[name];
+    const first = bottom - 34, sum = first - 38 * branch.length;
+    parts.push(arrow([STREAM, first + 22], [SIDE, first + 22], [SIDE, sum], [STREAM + 11, sum]));
+    branch.forEach((part, i) => parts.push(box(SIDE, first - 38 * i - 8, part, part === "Norm" ? "norm" : "layer")));
+    parts.push(make("circle", { class: "sum", cx: STREAM, cy: sum, r: 11 }),
+      make("text", { x: STREAM, y: sum + 5, "text-anchor": "middle" }, "+"));
+    if (name !== "post") return sum - 11;
+    parts.push(box(STREAM, sum - 34, "Norm", "norm"));
+    return sum - 34 - BOX.height / 2;
+  }
+
+  function wiring(name) {
+    const height = { post: 280, pre: 284, sandwich: 360 }[name], parts = [];
+    const halfway = sublayer("Attention", name, height - 22, parts);
+    sublayer("Feed-forward", name, halfway, parts);
+    const stream = make("line", { class: "stream", x1: STREAM, x2: STREAM, y1: height - 16, y2: 14 });
+    return drawing(280, height, stream, ...parts, make("text", { x: STREAM, y: 11, "text-anchor": "middle" }, "x′"),
+      make("text", { x: STREAM, y: height - 3, "text-anchor": "middle" }, "x"));
+  }
+
+  function update() {
+    const name = names[kind.value], { stream, gradient } = data.placements[name], i = block.value - 1;
+    picture.replaceChildren(wiring(name));
+    const rows = [["Size of the stream after this block", stream[i]], ["Gradient of this block", gradient[i]],
+      ["Gradient, relative to block 1", gradient[i] / gradient[0]]];
+    numbers.replaceChildren(...rows.map(([text, value]) => make("tr", {},
+      make("th", { scope: "row" }, text), make("td", { class: "numbers" }, digits(value)))));
+    say(`${TITLE[name]}: ${TEXT[name]} At the start of training the stream has size ${digits(stream[i])} after block ${i + 1}; `
+      + `the gradient of that block is ${digits(gradient[i])}.`);
+  }
+  update();
+});

@@ -1,0 +1,393 @@
+"""The interactive figures in a browser: driven by mouse and by keyboard, their numbers held against torch."""
+
+import itertools
+import math
+import re
+import shutil
+
+import matplotlib.pyplot as plt
+import pytest
+import torch
+
+from pioneers.analysis.interactive import interactive
+from pioneers.layers import Rotary, sinusoidal_table
+
+from .figures import DATA, PLACES, TIMES, TOKENS, WIDTHS, count_pairs
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+STOPS = """() => {
+  const radios = new Set();
+  return [...document.querySelectorAll(".panel :is(input, button, [tabindex])")].filter(one => {
+    const first = one.type !== "radio" || !radios.has(one.name);
+    radios.add(one.name);
+    return first && one.tabIndex >= 0;
+  }).length;
+}"""
+FOCUSED = """() => {
+  const one = document.activeElement;
+  const name = one.labels?.[0]?.textContent || one.getAttribute("aria-label") || one.textContent;
+  const inside = document.querySelector(".panel").contains(one);
+  return { inside, name: name.trim(), outline: getComputedStyle(one).outlineStyle };
+}"""
+COLOURS = """theme => {
+  document.documentElement.dataset.theme = theme;
+  const style = getComputedStyle(document.querySelector(".interactive"));
+  const names = ["one", "two", "faint", "line", "pale", "warm"];
+  return Object.fromEntries(names.map(name => [name, style.getPropertyValue(`--${name}`).trim()]));
+}"""
+
+
+def chromium():
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if chromium() is None:
+        pytest.skip("no browser: sudo apt install chromium")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        yield running
+        running.close()
+
+
+class Complaints(list):
+    """What a page complains about, and what it asks the network for."""
+
+    def attend(self, page):
+        page.on("console", lambda message: self.append(message.text))
+        page.on("pageerror", lambda error: self.append(str(error)))
+        page.on("request", lambda request: self.ask(request.url))
+        return page
+
+    def ask(self, url):
+        if not url.startswith(("file:", "data:")):
+            self.append(url)
+
+
+@pytest.fixture
+def show(browser, root, tmp_path):
+    """Open a page with one figure; at the end it must have had nothing to complain about."""
+    complaints, contexts = Complaints(), []
+
+    def show(name, **options):
+        figure, _ = plt.subplots(figsize=(3, 2))
+        shown = interactive(name, DATA[name], figure, "What the figure shows.")
+        loader = (root / "book" / "_static" / "interactive" / "loader.js").as_uri()
+        path = tmp_path / "page.html"
+        path.write_text(
+            '<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>A page</title>'
+            '<meta name="viewport" content="width=device-width">'
+            f'{shown._repr_mimebundle_()["text/html"]}<script src="{loader}"></script>',
+            encoding="utf-8",
+        )
+        contexts.append(browser.new_context(viewport={"width": 900, "height": 800}, **options))
+        page = complaints.attend(contexts[-1].new_page())
+        page.goto(path.as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def contrast(one, other):
+    """The ratio of the luminances of two colours, #rrggbb."""
+    lights = []
+    for colour in (one, other):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+        lights.append(sum(w * x for w, x in zip((0.2126, 0.7152, 0.0722), parts, strict=True)))
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+def sentence(page):
+    return page.locator(".says").inner_text()
+
+
+def cells(page, selector):
+    return page.locator(f".panel {selector}").all_inner_texts()
+
+
+def click_at(page, label, share):
+    """Click on a slider, at a share of its length."""
+    box = page.get_by_label(label, exact=True).bounding_box()
+    page.mouse.click(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_a_figure_takes_the_place_of_its_picture(show, name):
+    page = show(name)
+    page.locator(".interactive.live").wait_for()
+    assert not page.locator(".interactive > img").is_visible()
+    assert len(sentence(page)) > 20
+    page.set_viewport_size({"width": 320, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.emulate_media(media="print")
+    assert page.locator(".interactive > img").is_visible() and not page.locator(".panel").is_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_stand_out(show, theme):
+    """WCAG 2.2: 4.5:1 for text, 3:1 for shapes, on the theme's own page colour and on the filled ones."""
+    page, paper = show("softmax"), {"light": "#ffffff", "dark": "#14181e"}[theme]
+    page.locator(".live").wait_for()
+    colour = page.evaluate(COLOURS, theme)
+    ink = {"light": "#222832", "dark": "#ced6dd"}[theme]
+    assert min(contrast(colour[name], paper) for name in ("one", "two", "faint")) > 4.5
+    assert min(contrast(colour["line"], fill) for fill in (paper, colour["pale"])) > 3
+    assert min(contrast(ink, colour[name]) for name in ("pale", "warm")) > 4.5
+
+
+def test_without_scripts_the_picture_stays(show):
+    page = show("softmax", java_script_enabled=False)
+    assert page.locator(".interactive > img").is_visible()
+    assert page.locator(".panel").count() == 0
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_every_control_is_reached_by_tab_and_has_a_name(show, name):
+    page = show(name)
+    page.locator(".live").wait_for()
+    reached = []
+    for _ in range(page.evaluate(STOPS)):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate(FOCUSED))
+    assert reached
+    assert all(found["inside"] and found["name"] and found["outline"] == "solid" for found in reached)
+
+
+def test_softmax(show):
+    page = show("softmax")
+
+    def check(width, scaled, tau):
+        scores = DATA["softmax"]["scores"][WIDTHS.index(width)].double() / tau
+        scores = scores / math.sqrt(width) if scaled else scores
+        p = scores.softmax(-1)
+        norm = (torch.diag(p) - torch.outer(p, p)).norm().item()
+        shown = [float(text) for text in cells(page, "td:last-child")]
+        assert shown == pytest.approx(p.tolist(), abs=1e-3)
+        assert sum(shown) == pytest.approx(1, abs=5e-3)
+        assert f"d_k = {width}, " in sentence(page) and f"key {int(p.argmax()) + 1} has " in sentence(page)
+        shown_norm = float(re.search(r"Norm of J: (.*)\.$", sentence(page))[1])
+        assert shown_norm == pytest.approx(norm, rel=0.06, abs=6e-3)
+
+    page.get_by_label("Width of the keys").focus()
+    page.keyboard.press("End")
+    check(1024, False, 1)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    check(1024, True, 1)
+    page.keyboard.press("Tab")
+    for _ in range(5):
+        page.keyboard.press("ArrowLeft")
+    check(1024, True, 10**-0.5)
+    click_at(page, "Width of the keys", 0.01)
+    page.get_by_label("Divide by √d_k").click()
+    check(4, False, 10**-0.5)
+
+
+def test_attention(show):
+    page, maps = show("attention"), DATA["attention"]["maps"]
+
+    def check(weights):
+        shown = [float(text) for text in cells(page, ".keys .numbers")]
+        assert shown == pytest.approx(weights.tolist(), abs=6e-3)
+        assert sum(shown) == pytest.approx(1, abs=0.03)
+
+    check(maps[0, 1, 2])
+    page.get_by_role("button", name="sat").hover()
+    check(maps[0, 1, 3])
+    assert f"“sat” in place 4 looks at “{TOKENS[maps[0, 1, 3].argmax()]}”" in sentence(page)
+    page.get_by_role("button", name="sat").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Home")
+    check(maps[0, 1, 0])
+    page.get_by_role("group", name="Block").get_by_label("2").click()
+    check(maps[1, 1, 0])
+    page.get_by_role("group", name="Head").get_by_label("2").focus()
+    page.keyboard.press("ArrowRight")
+    check(maps[1, 2, 0])
+    page.keyboard.press("ArrowRight")
+    check(maps[1, :, 0].mean(0))
+
+
+def test_positions(show):
+    page, data = show("positions"), DATA["positions"]
+
+    def check(rotary, m, n, base=10000.0):
+        q, k = data["query"], data["key"]
+        if rotary:
+            turn = Rotary(8, max_seq_len=32, base=base)
+            score = turn(q[None], start=m)[0] @ turn(k[None], start=n)[0]
+        else:
+            table = sinusoidal_table(32, 8, base=base)
+            score = (q + table[m]) @ (k + table[n])
+        found = re.search(r"query at (\d+), key at (\d+), score (-?[\d.]+)\.", sentence(page))
+        assert (int(found[1]), int(found[2])) == (m, n)
+        assert float(found[3]) == pytest.approx(score.item(), abs=0.011)
+        assert ("everywhere" in sentence(page)) == rotary
+
+    check(True, 7, 4)
+    page.get_by_label("Position of the key").focus()
+    page.keyboard.press("End")
+    check(True, 3 + PLACES - 1, PLACES - 1)
+    page.get_by_label("sinusoids added").click()
+    check(False, 3 + PLACES - 1, PLACES - 1)
+    click_at(page, "Distance, query − key", 0.99)
+    check(False, 7 + PLACES - 1, PLACES - 1)
+    page.get_by_label("Base").focus()
+    page.keyboard.press("Home")
+    page.get_by_label("sinusoids added").focus()
+    page.keyboard.press("ArrowRight")
+    check(True, 7 + PLACES - 1, PLACES - 1, base=10.0)
+
+
+def test_byte_pairs(show):
+    page, data = show("bpe"), DATA["bpe"]
+    for done in range(len(data["merges"]) + 1):
+        counts = count_pairs(data["steps"][done])
+        pairs, times = cells(page, "tbody th"), cells(page, "tbody td.numbers")
+        shown = {tuple(pair.split(" + ")): int(n) for pair, n in zip(pairs, times, strict=True)}
+        assert shown.items() <= counts.items() and len(shown) == min(5, len(counts))
+        assert list(shown)[:1] == data["merges"][done : done + 1]
+        words = [re.sub(r"\s", "", text) for text in cells(page, ".words .word")]
+        assert words == list(TIMES)
+        assert page.locator(".words .piece").count() == sum(map(len, data["steps"][done]))
+        if done % 2:
+            page.get_by_role("button", name="Next").click()
+        else:
+            page.get_by_role("button", name="Next").focus()
+            page.keyboard.press("Enter")
+    assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
+    page.get_by_label("Cut a word of your own").fill("newlow")
+    assert "2 pieces: new | low." in sentence(page)
+    page.get_by_label("Merges").focus()
+    page.keyboard.press("Home")
+    assert "6 pieces: n | e | w | l | o | w." in sentence(page)
+
+
+def test_cache(show):
+    page, data = show("cache"), DATA["cache"]
+
+    def check(written, keep):
+        seen = [data["prompt"] + i for i in range(written)]
+        this = 0 if not written else seen[-1] if not keep or written == 1 else 1
+        total = sum(seen) if not keep else seen[-1] if written else 0
+        size = 2 * data["layers"] * data["width"] * data["bytes"] * (seen[-1] if written and keep else 0)
+        assert [int(text.replace(",", "")) for text in cells(page, "td")] == [this, total, size]
+        assert page.locator("rect.computed").count() == total
+        assert page.locator("rect").count() == sum(seen)
+
+    check(0, True)
+    for written in (1, 2, 3):
+        page.get_by_role("button", name="Next").click()
+        check(written, True)
+    page.get_by_label("Tokens written").focus()
+    page.keyboard.press("End")
+    check(6, True)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    check(5, True)
+    page.get_by_label("Keep keys and values").click()
+    check(5, False)
+
+
+def test_beam(show):
+    page, found = show("beam"), DATA["beam"]["found"]
+    assert (found[1]["text"], found[2]["text"]) == ([*"Ax!"], [*"Bx!"])
+    page.get_by_label("Steps").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    rows = dict(zip(cells(page, "tbody th"), cells(page, "td:last-child"), strict=True))
+    assert rows == {"B x": "kept", "A x": "kept", "A y": "dropped", "A z": "dropped", "B y": "dropped"}
+    assert [float(p) for p in cells(page, "td.numbers")] == [0.36, 0.24, 0.21, 0.15, 0.04]
+    assert page.locator("svg line.kept").count() == 4
+    page.get_by_role("button", name="Next").click()
+    assert "over: “B x !” with probability 0.3600" in sentence(page)
+    assert sorted(cells(page, "td:last-child")) == ["finished", "finished"]
+    page.get_by_role("group", name="Beams").get_by_label("1").click()
+    assert "over: “A x !” with probability 0.2400" in sentence(page)
+
+
+def test_block(show):
+    page, data = show("block"), DATA["block"]["placements"]
+    norms = {"post": 2, "pre": 2, "sandwich": 4}
+    page.get_by_role("group", name="Norm").get_by_label("post-norm").focus()
+    for name in data:
+        page.get_by_label("Block", exact=True).focus()
+        page.keyboard.press("Home")
+        assert [float(x) for x in cells(page, "td")] == [1, 0.5, 1]
+        click_at(page, "Block", 0.99)
+        stream, gradient = data[name]["stream"][1], data[name]["gradient"][1]
+        assert [float(x) for x in cells(page, "td")] == [stream, gradient, gradient / 0.5]
+        assert page.locator("svg .norm").count() == norms[name] and page.locator("svg .layer").count() == 2
+        page.get_by_role("group", name="Norm").locator(":checked").focus()
+        page.keyboard.press("ArrowRight")
+
+
+def test_rollout(show):
+    page, one = show("rollout"), DATA["rollout"]["images"][0]
+
+    def check(shares):
+        order = shares.argsort(descending=True).tolist()
+        names = ["the class token", *(f"patch {i}" for i in range(4))]
+        assert cells(page, "li") == [f"{names[t]}: {100 * shares[t]:.1f}%" for t in order]
+        areas = [float(rect.get_attribute("width")) ** 2 for rect in page.locator("rect.share").all()]
+        assert torch.tensor(areas) / sum(areas) == pytest.approx(shares[1:] / shares[1:].sum(), abs=2e-3)
+
+    check(one["rollout"][0])
+    page.get_by_role("button", name="patch 3").hover()
+    check(one["rollout"][4])
+    page.get_by_label("layer 1").click()
+    check(one["layers"][0][4])
+    page.get_by_role("button", name="patch 3").focus()
+    page.keyboard.press("ArrowUp")
+    check(one["layers"][0][2])
+    page.get_by_label("layer 1").focus()
+    page.keyboard.press("ArrowRight")
+    check(one["layers"][1][2])
+    page.get_by_label("3", exact=True).click()
+    assert sentence(page).startswith("Digit 3, attention of layer 2")
+
+
+def test_patches(show):
+    page = show("patches")
+
+    def check(P, token):
+        N = (32 // P) ** 2
+        assert [int(text.replace(",", "")) for text in cells(page, "td")] == [N, 3 * P * P, (N + 1) ** 2]
+        row, column = divmod(token, 32 // P)
+        assert f"Token {token} is the patch in row {row}, column {column}," in sentence(page)
+
+    check(16, 0)
+    page.get_by_label("8", exact=True).click()
+    page.get_by_label("Token").focus()
+    page.keyboard.press("End")
+    check(8, 15)
+    page.get_by_label("8", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    check(16, 3)  # the last that there is
+
+
+def test_every_figure_of_the_book_comes_to_life(browser, html):
+    pages = [path for path in html.glob("lectures/*.html") if 'class="interactive"' in path.read_text()]
+    names = set()
+    for path, theme in itertools.product(pages, ("light", "dark")):
+        context, complaints = browser.new_context(color_scheme=theme), Complaints()
+        page = complaints.attend(context.new_page())
+        page.goto(path.as_uri())
+        figures = page.locator(".interactive").all()
+        page.wait_for_function(
+            "n => document.querySelectorAll('.interactive.live').length === n", arg=len(figures)
+        )
+        names |= {figure.get_attribute("data-name") for figure in figures}
+        assert all(len(text) > 20 for text in page.locator(".says").all_inner_texts())
+        assert page.evaluate("document.documentElement.dataset.theme") == theme
+        assert not complaints
+        context.close()
+    assert names == DATA.keys()
