@@ -134,7 +134,7 @@ def test_a_figure_takes_the_place_of_its_picture(show, name):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colours_stand_out(show, theme):
     """WCAG 2.2: 4.5:1 for text, 3:1 for shapes, on the theme's own page colour and on the filled ones."""
-    page, paper = show("softmax"), {"light": "#ffffff", "dark": "#14181e"}[theme]
+    page, paper = show("softmax"), {"light": "#ffffff", "dark": "#121212"}[theme]
     page.locator(".live").wait_for()
     colour = page.evaluate(COLOURS, theme)
     ink = {"light": "#222832", "dark": "#ced6dd"}[theme]
