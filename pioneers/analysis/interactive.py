@@ -4,7 +4,7 @@ import base64
 import html
 import io
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,7 @@ class InteractiveFigure:
 
     name: str
     data: str
-    picture: bytes
+    picture: bytes = field(repr=False)
     size: tuple[int, int]
     alt: str
 
