@@ -6,8 +6,8 @@ Interactive.figure("beam", "Beam search as a tree", (panel, data, say) => {
   const sizes = Object.keys(data.searches);
   const LINE = 20, COLUMN = 104, TOP = 16, LETTER = 7.5;
   const longest = Math.max(...sizes.map(size => data.searches[size].length));
-  const beams = choice("Beams", sizes, () => update(), sizes.length - 1);
-  const step = stepper("Steps", longest, String, () => update());
+  const beams = choice("Beams", sizes, () => update());
+  const step = stepper("Steps", longest, () => update(), 1);
   const tree = make("div", { class: "wide-drawing", tabindex: 0, role: "group", "aria-label": "Tree, scrolls sideways" });
   const list = make("tbody");
   panel.append(beams.element, step.element, tree, make("p", { class: "legend" },

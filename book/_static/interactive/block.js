@@ -5,7 +5,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const names = Object.keys(data.placements);
   const depth = data.placements[names[0]].stream.length;
   const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
-  const TITLE = { post: "post-norm", pre: "pre-norm", sandwich: "sandwich norm" };
+  const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
     post: "the norm stands on the stream, and all that earlier layers wrote passes through it.",
     pre: "the norm stands on the branch; the stream runs through the block untouched, and only additions change it.",

@@ -3,7 +3,7 @@
 Interactive.figure("bpe", "Byte-pair encoding, merge by merge", (panel, data, say) => {
   const { make, stepper, bar } = Interactive;
   const { times, letters, merges, steps } = data;
-  const step = stepper("Merges", merges.length, String, update);
+  const step = stepper("Merges", merges.length, update);
   const words = make("ul", { class: "words" });
   const table = make("tbody");
   const id = "interactive-own-word";

@@ -44,8 +44,8 @@ const Interactive = (() => {
   }
 
   /** A slider over the steps 0 … last, with buttons for one back and one on. */
-  function stepper(label, last, words, react) {
-    const steps = slider(label, { min: 0, max: last, words }, () => { limit(); react(); });
+  function stepper(label, last, react, start = 0) {
+    const steps = slider(label, { min: 0, max: last, value: start }, () => { limit(); react(); });
     const move = by => () => { steps.value += by; };
     const back = make("button", { type: "button", onclick: move(-1) }, "Back");
     const next = make("button", { type: "button", onclick: move(1) }, "Next");
