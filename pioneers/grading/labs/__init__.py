@@ -1,9 +1,9 @@
 """The exercises of each lab, by number."""
 
 from pioneers.grading.exercise import Exercise
-from pioneers.grading.labs import bert, gpt, positions_block, self_attention, translation, vit
+from pioneers.grading.labs import bert, capstone, gpt, positions_block, self_attention, translation, vit
 
-_LABS = (self_attention, positions_block, translation, gpt, bert, vit)
+_LABS = (self_attention, positions_block, translation, gpt, bert, vit, capstone)
 _EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCISES}
 
 
