@@ -36,7 +36,7 @@ def _probes() -> list[Probe]:
         probe("one arm", 1_000, [17], [3]),
         probe("a budget that is used up to the last operation", 6 * 7 * 11 * 13, [7, 77], [11, 13]),
         probe("an arm too dear for a single step", 100, [3, 19], [5, 1]),
-        probe("a large budget, ViT-B and ViT-L", 10**18 - 1, [17_563_072_512, 61_555_135_488], [4096, 512]),
+        probe("a large budget, ViT-B and ViT-L", 10**18 - 1, [17_563_828_224, 61_554_712_576], [4096, 512]),
         probe("more operations than a float counts", 6 * 10**17 - 1, [1], [1]),
     ]
 

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor
 
 from pioneers.grading.draw import normals
-from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
+from pioneers.grading.exercise import FUSED, Exercise, Mistake, Probe, Property, Run
 
 Measure = Callable[[Tensor], Tensor]
+READY = frozenset({"std", "var", "std_mean", "var_mean", "cov"})
 
 
 def _written(
@@ -154,5 +155,6 @@ EXERCISES = (
                 _shifted,
             ),
         ),
+        refuse=FUSED | READY,
     ),
 )
