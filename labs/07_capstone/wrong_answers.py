@@ -159,6 +159,15 @@ def class_accuracy(predictions, labels, num_classes):
 """,
         ),
         Wrong(
+            "every class occurs",
+            "zero divided by zero",
+            """
+def class_accuracy(predictions, labels, num_classes):
+    shares = [(predictions[labels == c] == c).float().mean() for c in range(num_classes)]
+    return torch.stack(shares).mean()
+""",
+        ),
+        Wrong(
             "where nothing is asked, nothing is wrong",
             "a class that does not occur counts as found",
             """
@@ -293,6 +302,24 @@ def tuned(validation, test, finished):
 def tuned(validation, test, finished):
     means = (validation * finished).sum(-1) / finished.sum(-1)
     return test[torch.arange(len(test)), means.argmax(-1)]
+""",
+        ),
+        Wrong(
+            "no score is below zero",
+            "a lost rate is marked with zero",
+            """
+def tuned(validation, test, finished):
+    means = validation.mean(-1) * finished.all(-1)
+    return test[torch.arange(len(test)), means.argmax(-1)]
+""",
+        ),
+        Wrong(
+            "the median is safer",
+            "the middle run decides",
+            """
+def tuned(validation, test, finished):
+    middle = validation.median(-1).values.masked_fill(~finished.all(-1), -1)
+    return test[torch.arange(len(test)), middle.argmax(-1)]
 """,
         ),
         Wrong(
@@ -588,6 +615,18 @@ def summary(scores, finished):
 """,
         ),
         Wrong(
+            "n is the number of places",
+            "divided by the places, not by the finished runs",
+            """
+def summary(scores, finished):
+    rows = []
+    for row, done in zip(scores, finished):
+        x = row[done]
+        rows.append(torch.stack([x.mean(), (((x - x.mean()) ** 2).sum() / (len(row) - 1)).sqrt()]))
+    return torch.stack(rows)
+""",
+        ),
+        Wrong(
             "there is one deviation",
             "one deviation for all arms",
             """
@@ -696,6 +735,17 @@ def paired_interval(a, a_seeds, b, b_seeds, quantiles):
 """,
         ),
         Wrong(
+            "n - 1 everywhere",
+            "n - 1 under the root as well",
+            """
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    i, j = (a_seeds[:, None] == b_seeds).nonzero(as_tuple=True)
+    d = a[i] - b[j]
+    half = quantiles[len(d) - 1] * d.std() / (len(d) - 1) ** 0.5
+    return torch.stack([d.mean() - half, d.mean() + half])
+""",
+        ),
+        Wrong(
             "n numbers have n degrees of freedom",
             "n degrees of freedom",
             """
@@ -791,6 +841,17 @@ def verdicts(low, high, paper, margin):
     ours = (low > 0).long() - (high < 0).long()
     level = ((low >= -margin) & (high <= margin)).long() - ((low > margin) | (high < -margin)).long()
     return torch.where(claim == 0, level, claim * ours)
+""",
+        ),
+        Wrong(
+            "the margin is a lead",
+            "a lead of just the margin",
+            """
+def verdicts(low, high, paper, margin):
+    level = ((low >= -margin) & (high <= margin)).long() - ((low > margin) | (high < -margin)).long()
+    first = (low > margin).long() - (high <= margin).long()
+    second = (high < -margin).long() - (low >= -margin).long()
+    return torch.where(paper >= margin, first, torch.where(paper <= -margin, second, level))
 """,
         ),
         Wrong(

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pioneers.grading.draw import normals
 from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
+from pioneers.grading.labs.translation.symptoms import NO_TENSOR
 
 QUANTILES = [
     0.0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
@@ -124,6 +125,7 @@ PLACE = (
     "The two lists have their own order, and not all seeds: look for the same seed in both.",
 )
 MISTAKES = (
+    NO_TENSOR,
     Mistake(*PLACE, _interval(_by_place)),
     Mistake(*PLACE, _interval(_sorted)),
     Mistake(
@@ -148,6 +150,16 @@ MISTAKES = (
         "the root taken twice",
         "The error is s / √n: the variance is divided by n, the deviation by √n.",
         _interval(error=lambda d: d.std() / len(d)),
+    ),
+    Mistake(
+        "n - 1 under the root as well",
+        "The deviation has its n - 1 already; the error of a mean of n differences divides by √n.",
+        _interval(error=lambda d: d.std() / (len(d) - 1) ** 0.5),
+    ),
+    Mistake(
+        "the upper end first",
+        "An interval is written from its lower end to its upper end.",
+        _interval(factor=-1.0),
     ),
     Mistake(
         "n degrees of freedom",

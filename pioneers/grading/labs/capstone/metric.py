@@ -5,7 +5,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run
+from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run, Symptom
 from pioneers.grading.labs.translation.symptoms import NO_TENSOR, NOT_FLOAT32
 
 UNLABELLED = -100
@@ -98,9 +98,18 @@ def _found_right(predictions: Tensor, labels: Tensor, c: int) -> float | None:
     return _recall(predictions, labels, c) or None
 
 
+def _is_nothing_by_nothing(symptom: Symptom) -> bool:
+    return symptom.stage == "finite" and symptom.case.outcome.tensor.isnan().all().item()
+
+
 MISTAKES = (
     NO_TENSOR,
     NOT_FLOAT32,
+    Mistake(
+        "zero divided by zero",
+        "A class without images has no share: ask whether it occurs before you divide.",
+        shows=_is_nothing_by_nothing,
+    ),
     Mistake(
         "plain accuracy",
         "A class with many images has more say in it: take the share of each class first, then the mean.",

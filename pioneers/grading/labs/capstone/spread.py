@@ -69,6 +69,17 @@ def _shifted(run: Run) -> tuple[Tensor, Tensor]:
     return moved, 3 * run(probe).tensor + torch.tensor([2.0, 0.0])
 
 
+def _mean_distance(row: Tensor) -> Tensor:
+    return (row - row.mean()).abs().mean()
+
+
+def _by_places(scores, finished) -> Tensor:
+    """The right mean; the squares divided by the number of all places less one."""
+    whole = _written()(scores, finished)
+    shrink = ((finished.sum(1) - 1) / (scores.shape[1] - 1)).sqrt().to(scores)
+    return torch.stack((whole[:, 0], whole[:, 1] * shrink), dim=1)
+
+
 def _all_arms_together(scores, finished) -> Tensor:
     whole = _written()(scores, finished)
     return torch.stack((whole[:, 0], scores[finished].std().expand(len(scores))), dim=1)
@@ -124,6 +135,16 @@ MISTAKES = (
     Mistake(*LOST, _written(keep=lambda row, done: row)),
     Mistake(*LOST, _written(keep=lambda row, done: row * done)),
     Mistake(*LOST, _zeros_divided_right),
+    Mistake(
+        "divided by the places, not by the finished runs",
+        "n counts the finished runs of the arm; the places of lost ones do not count.",
+        _by_places,
+    ),
+    Mistake(
+        "the mean distance instead of the deviation",
+        "The deviation is the root of the mean square: far runs weigh more.",
+        _written(width=_mean_distance),
+    ),
     Mistake(
         "one deviation for all arms",
         "Every arm has its own: some train more evenly than others.",

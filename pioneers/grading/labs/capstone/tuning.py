@@ -60,6 +60,14 @@ def _lost_run() -> Probe:
     return Probe("rates that lost a run", {"validation": validation, "test": test, "finished": finished})
 
 
+def _nothing_right() -> Probe:
+    """Every score on validation is zero, and the first rate has lost a run."""
+    finished = torch.ones(1, 2, 3, dtype=torch.bool)
+    finished[0, 0, 1] = False
+    scores = {"validation": torch.zeros(1, 2, 3), "test": torch.arange(6.0).view(1, 2, 3) / 8}
+    return Probe("scores of zero, and a lost run", {**scores, "finished": finished})
+
+
 def _probes() -> list[Probe]:
     normal = normals(73)
 
@@ -78,6 +86,7 @@ def _probes() -> list[Probe]:
             "rates that are equally good", validation=tie
         ),
         probe("numbers with gaps in memory", 3, 2, 5, strided=True),
+        _nothing_right(),
     ]  # fmt: skip
 
 
@@ -164,6 +173,16 @@ MISTAKES = (
     ),
     Mistake(*LOST, _tuned(_chosen(rule=lambda means, finished: means))),
     Mistake(*LOST, _tuned(_of_the_rest)),
+    Mistake(
+        "a lost rate is marked with zero",
+        "Zero is a score too, if a bad one: mark a rate that cannot be chosen with what no score can be.",
+        _tuned(_chosen(rule=lambda means, finished: means * finished.all(-1))),
+    ),
+    Mistake(
+        "the middle run decides",
+        "The median looks at one run of each rate; the mean over the seeds decides.",
+        _tuned(_chosen(lambda scores: scores.median(-1).values)),
+    ),
     Mistake(
         "the last of equally good rates",
         "Of equally good rates the first is chosen, so that there is one right result.",

@@ -45,7 +45,7 @@ def _probes() -> list[Probe]:
     def probe(
         name: str, ends: list[tuple[float, float]], paper: list[float], margin=0.5, strided=False
     ) -> Probe:
-        low, high = torch.tensor(ends).T.contiguous()
+        low, high = (torch.tensor(end) for end in zip(*ends, strict=True))
         return Probe(
             name, {"low": low, "high": high, "paper": torch.tensor(paper), "margin": margin}, strided
         )
@@ -122,6 +122,16 @@ def _opposite_only(low: Tensor, high: Tensor, claim: Tensor, margin: float) -> T
     return torch.where(claim == 0, apart, torch.where(claim > 0, high < -margin, low > margin))
 
 
+def _strictly_inside(low: Tensor, high: Tensor, claim: Tensor, margin: float) -> Tensor:
+    level = (low > -margin) & (high < margin)
+    return torch.where(claim == 0, level, torch.where(claim > 0, low > margin, high < -margin))
+
+
+def _not_quite_outside(low: Tensor, high: Tensor, claim: Tensor, margin: float) -> Tensor:
+    apart = (low > margin) | (high < -margin)
+    return torch.where(claim == 0, apart, torch.where(claim > 0, high < margin, low > -margin))
+
+
 def _middle(low, high, paper, margin) -> Tensor:
     return 2 * (_claim(paper, margin) == _claim((low + high) / 2, margin)).long() - 1
 
@@ -184,6 +194,16 @@ MISTAKES = (
         "every difference in the paper is an order",
         "A lead in the paper of no more than the margin says: level.",
         _verdicts(claim=_sign),
+    ),
+    Mistake(
+        "a lead of just the margin",
+        "A lead must be larger than the margin; a difference as large as the margin is still level.",
+        _verdicts(claim=lambda paper, margin: (paper >= margin).long() - (paper <= -margin).long()),
+    ),
+    Mistake(
+        "the margin itself left out",
+        "Level goes from -margin to margin, both included: an end that lies on the margin is within.",
+        _verdicts(inside=_strictly_inside, outside=_not_quite_outside),
     ),
     Mistake(
         "a lead the wrong way round",
