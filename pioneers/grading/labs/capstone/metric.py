@@ -99,7 +99,7 @@ def _found_right(predictions: Tensor, labels: Tensor, c: int) -> float | None:
 
 
 def _is_nothing_by_nothing(symptom: Symptom) -> bool:
-    return symptom.stage == "finite" and symptom.case.outcome.tensor.isnan().all().item()
+    return symptom.stage == "finite" and bool(symptom.case.outcome.tensor.isnan().all())
 
 
 MISTAKES = (

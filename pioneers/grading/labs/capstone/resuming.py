@@ -11,7 +11,8 @@ from pioneers.grading.exercise import Exercise, Mistake, Probe, Property, Run, S
 from pioneers.grading.labs.translation.symptoms import NO_TENSOR
 
 Row = dict[str, Any]
-Names, Numbers = tuple[str, ...], tuple[int, ...]
+Names = tuple[str, ...]
+Numbers = tuple[int, ...]
 ARMS = ("none", "1-D", "2-D")
 
 
