@@ -29,7 +29,6 @@ SECTIONS = {
     "sec-shifted-targets": "lecture 6, “Teacher forcing, and why the decoder shifts right”",
     "sec-label-smoothing": "lecture 6, “Label smoothing, and the loss that cannot be beaten”",
     "sec-warmup": "lecture 6, “Warm-up, then the inverse square root”",
-    "sec-recipe-ablation": "lecture 6, “Each switched off in turn”",
     "sec-variations": "lecture 6, “The table of variations”",
     "sec-decoding": "lecture 6, “Which text should it write?”",
     "sec-greedy": "lecture 6, “Greedy: the best token at each step”",
