@@ -71,7 +71,7 @@ def _write(content: Any, arrays: list[bytes]) -> Any:
         if name not in DTYPES or content.layout is not torch.strided:
             raise BadMessage(f"a {content.layout} tensor of {name} cannot be sent")
         if not meta:
-            flat = content.detach().cpu().contiguous().reshape(-1)
+            flat = content.detach().cpu().clone(memory_format=torch.contiguous_format).reshape(-1)
             arrays.append(flat.view(torch.uint8).numpy().tobytes() if flat.numel() else b"")
         return {"tensor": [name, list(content.shape), meta]}
     if isinstance(content, dict):
