@@ -25,8 +25,9 @@ from pioneers.models import GPT, GPTConfig
 from pioneers.objectives import causal_lm, causal_lm_loss
 
 DESCRIPTION = """\
-Look at this machine: device, precisions (a small model is trained in each), libraries, data and
-disk. Ends with one line that says that everything works, or what to do; the exit status is then 1."""
+Look at this machine: device, precisions (a small model is trained in each), libraries, data, disk
+and the jail for grading. Ends with one line that says that everything works, or what to do; the exit
+status is then 1."""
 EPILOG = """\
 examples:
   pioneers doctor
@@ -198,9 +199,28 @@ def _disk() -> Iterator[Finding]:
             yield Finding(about, f"{free / 1e9:.1f} GB free", cure)
 
 
+def _grading() -> Iterator[Finding]:
+    """Whether strangers' work can be graded here, found out by trying to break out of a jail."""
+    purpose = "it is for grading a class of strangers"
+    try:
+        from pioneers.grading.grader.jail import Limits, NoJail
+        from pioneers.grading.grader.self_test import holes
+    except ModuleNotFoundError as error:
+        yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} nbgrader")
+        return
+    try:
+        found = holes(Limits())
+    except NoJail as reason:
+        yield Finding("jail", f"none here; {purpose}: {reason}")
+    else:
+        leaks = f"leaks: a student could {', '.join(found)}; {purpose}"
+        yield Finding("jail", leaks if found else "holds: nothing that was tried got out")
+
+
 SECTIONS: dict[str, Callable[[], Iterator[Finding]]] = {
     "machine": _machine,
     "libraries": _libraries,
     "data": _data,
     "disk": _disk,
+    "grading": _grading,
 }

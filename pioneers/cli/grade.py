@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pioneers.cli.parser import Parser, count, number
 from pioneers.grading.grader.batch import Class, grade_class
-from pioneers.grading.grader.jail import Limits, NoJail
+from pioneers.grading.grader.jail import Limits, NoJail, require_linux
 from pioneers.grading.grader.publish import publish
 from pioneers.grading.grader.record import check_gradebook, record, standing
 from pioneers.grading.grader.self_test import holes
@@ -33,8 +33,7 @@ def add_arguments(parser: Parser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
     parser.add_argument("lab", metavar="LAB", help="the name of the lab")
-    cores = len(os.sched_getaffinity(0))
-    parser.add_argument("--processes", type=count, default=cores, metavar="N", help="submissions at once")
+    parser.add_argument("--processes", type=count, default=cores(), metavar="N", help="submissions at once")
     parser.add_argument("--again", action="store_true", help="also grade what has not changed")
     parser.add_argument(
         "--trust-this-class",
@@ -50,6 +49,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: Namespace) -> int:
     """Grade, record, publish, and say where everything is."""
+    require_linux()
     limits = Limits(memory=int(args.memory * 2**30), total=args.minutes * 60)
     check_gradebook(args.course, args.lab)
     what = Class(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
@@ -75,9 +75,16 @@ def run(args: Namespace) -> int:
     return 0
 
 
+def cores() -> int:
+    """How many processor cores this process may use; of all there are, where the system does not tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def _try_the_jail(limits: Limits) -> None:
     """Refuse where strangers could get out."""
-    cure = "grade on a machine with user namespaces, or, if you trust every student, add --trust-this-class"
+    cure = "mend that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
         found = holes(limits)
     except NoJail as reason:

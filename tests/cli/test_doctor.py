@@ -1,3 +1,4 @@
+import builtins
 import hashlib
 import sys
 from importlib.metadata import PackageNotFoundError
@@ -9,11 +10,13 @@ import torch
 from pioneers import compat
 from pioneers.cli import doctor, main
 from pioneers.data.registry import PublicFile
+from pioneers.grading.grader import jail, self_test
 
 
 @pytest.fixture(autouse=True)
-def own_data(monkeypatch, tmp_path):
-    """Data folders that nobody else writes to."""
+def own_machine(monkeypatch, tmp_path):
+    """Data folders that nobody else writes to, and a jail that holds: test_jail.py tries the real one."""
+    monkeypatch.setattr(self_test, "holes", lambda limits: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PIONEERS_DATA", raising=False)
 
@@ -35,6 +38,7 @@ def test_a_sound_machine_is_called_sound(capsys):
     assert lines["mnist"] == "not here yet"
     assert lines["PIONEERS_DATA"].startswith("not set")
     assert lines["cache"].endswith("GB free")
+    assert lines["jail"] == "holds: nothing that was tried got out"
 
 
 def test_a_precision_is_tried_for_real(capsys, monkeypatch):
@@ -149,3 +153,30 @@ def test_disks_that_are_full_or_locked_are_reported(capsys, monkeypatch):
     status, lines, last = report(capsys)
     assert (status, lines["cache"]) == (1, "not writable")
     assert last.endswith(" writable")
+
+
+def test_a_jail_that_leaks_or_cannot_be_built_is_reported(capsys, monkeypatch):
+    monkeypatch.setattr(self_test, "holes", lambda limits: ["write into /usr"])
+    status, lines, last = report(capsys)
+    assert lines["jail"] == "leaks: a student could write into /usr; it is for grading a class of strangers"
+    monkeypatch.setattr(self_test, "holes", lambda limits: jail.bubblewrap([], limits))
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    without_jail, lines, last = report(capsys)
+    assert "sudo apt install bubblewrap" in lines["jail"]
+    assert (status, without_jail, last) == (0, 0, "everything works")  # all but grading needs no jail
+
+
+def test_without_what_grading_needs_the_jail_is_not_tried(capsys, monkeypatch):
+    real = builtins.__import__
+
+    def imported(name, *rest, **options):
+        if name == "pioneers.grading.grader.self_test":
+            raise ModuleNotFoundError("no", name="psutil")
+        return real(name, *rest, **options)
+
+    monkeypatch.setattr(builtins, "__import__", imported)
+    status, lines, _ = report(capsys)
+    assert (status, lines["jail"]) == (
+        0,
+        "not tried; it needs psutil: pip install -c constraints.txt nbgrader",
+    )

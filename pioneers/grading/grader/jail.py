@@ -53,6 +53,16 @@ class NoJail(RuntimeError):
     """This machine cannot hold a stranger's process."""
 
 
+def require_linux() -> None:
+    """Refuse any other system: the jail and the limits are the Linux kernel's.
+
+    Raises:
+        NoJail: this is another system.
+    """
+    if sys.platform != "linux":
+        raise NoJail("grading in a jail needs Linux: use a server, a virtual machine, or WSL on Windows")
+
+
 def bubblewrap(command: list[str], limits: Limits) -> list[str]:
     """The ``command`` with bubblewrap in front.
 
@@ -63,6 +73,7 @@ def bubblewrap(command: list[str], limits: Limits) -> list[str]:
     Raises:
         NoJail: there is no bubblewrap on this machine.
     """
+    require_linux()
     program = shutil.which("bwrap")
     if program is None:
         raise NoJail("bubblewrap is not installed (on Debian and Ubuntu: sudo apt install bubblewrap)")

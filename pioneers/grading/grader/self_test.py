@@ -15,6 +15,10 @@ from pioneers.grading.grader.watch import Watch
 
 SECRET = "PIONEERS_SELF_TEST"
 SECONDS = 30
+ALLOW = (
+    "it needs user namespaces; on Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; "
+    "a container forbids them, a virtual machine does not"
+)
 BREAKOUT = """
 import json, os, resource, socket, sys
 secret_file, secret_name, port, package, teacher = sys.argv[1:]
@@ -72,7 +76,9 @@ def holes(limits: Limits) -> list[str]:
         finally:
             del os.environ[SECRET]
     if process.returncode:
-        raise NoJail(f"bubblewrap cannot build it here: {complaint.decode(errors='replace').strip()}")
+        raise NoJail(
+            f"bubblewrap cannot build it here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
+        )
     found: list[str] = json.loads(said)
     return found + ([] if _breeding_is_stopped(limits) else ["start processes without end"])
 

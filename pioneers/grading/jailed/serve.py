@@ -1,7 +1,6 @@
 """The jailed process: it runs cells and calls answers as it is told, and has no opinion on them."""
 
 import os
-import resource
 import sys
 from typing import Any, BinaryIO
 
@@ -13,7 +12,7 @@ from pioneers.grading.jailed.wire import BadMessage, outcome_to_message, pack, u
 
 def main() -> None:
     """Take orders on standard input and answer on standard output, until there are no more."""
-    limit({getattr(resource, name): int(value) for name, value in (s.split("=") for s in sys.argv[1:])})
+    limit({name: int(value) for name, value in (word.split("=") for word in sys.argv[1:])})
     orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -21,9 +20,12 @@ def main() -> None:
     serve(orders, replies)
 
 
-def limit(limits: dict[int, int]) -> None:
+def limit(limits: dict[str, int]) -> None:
     """Give up, for good, the right to more than these resources."""
-    for kind, most in limits.items():
+    import resource  # Windows has none; everything else of the package can be imported there
+
+    for name, most in limits.items():
+        kind = getattr(resource, name)
         _, hard = resource.getrlimit(kind)
         most = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(kind, (most, most))
