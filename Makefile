@@ -7,10 +7,12 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help book test labs grade bench experiments lint format clean
+.PHONY: help book pdf linkcheck test labs grade bench experiments lint format clean
 
 help:
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
+	@echo "make pdf     the whole book as one file, printed by Chromium: _build/pioneering_transformers.pdf"
+	@echo "make linkcheck   try the links that lead out of the book (needs a network): _build/linkcheck/output.txt"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
 	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
@@ -40,6 +42,12 @@ book: labs
 	@rm -f _build/book.stamp
 	jupyter-book build . -W --keep-going -q
 	@touch _build/book.stamp
+
+pdf: book
+	python book/pdf.py
+
+linkcheck: labs
+	jupyter-book build . --builder linkcheck -q
 
 LAB ?= 01_self_attention
 
