@@ -5,6 +5,7 @@
 - Notebooks to take away. Each page written as text offers the notebook that the build ran.
 - Solutions that open. An admonition of class `dropdown` becomes a `<details>` element; no script is needed.
 - Figures that stay. Each states its size, so that the text below it does not jump when it arrives.
+- Memory that is known. A run ends with a look at the most that its process held; the cache keeps the number.
 """
 
 import copy
@@ -18,6 +19,7 @@ from pathlib import Path
 import imagesize
 from docutils import nodes
 from myst_nb.core import render
+from nbclient import NotebookClient
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
@@ -101,7 +103,25 @@ def join_pieces(outputs):
     return CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)[0].outputs
 
 
+def peak_memory(pid):
+    """The most bytes that a process has held; None where the system keeps no such record."""
+    status = Path(f"/proc/{pid}/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text() if status.is_file() else "")
+    return int(found[1]) * 1024 if found else None
+
+
+def record_memory():
+    end = NotebookClient._async_cleanup_kernel
+
+    async def record_and_end(client):
+        client.nb.metadata["peak_memory"] = peak_memory(client.km.provisioner.pid)
+        await end(client)
+
+    NotebookClient._async_cleanup_kernel = record_and_end
+
+
 def setup(app):
+    record_memory()
     render.coalesce_streams = join_pieces
     app.add_node(Details, html=visit_as("details"))
     app.add_node(Summary, html=visit_as("summary"))

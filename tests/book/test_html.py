@@ -1,6 +1,8 @@
 """The files of the built book: links that lead somewhere, figures in words, nothing fetched elsewhere."""
 
 import re
+from collections import Counter
+from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -15,20 +17,46 @@ def pages(root, html):
     return {file: BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser") for file in files}
 
 
-def test_internal_links_lead_somewhere(html, pages):
-    places = {path: {element["id"] for element in page.select("[id]")} for path, page in pages.items()}
+class Places(HTMLParser):
+    """The places of a page, and what it links or loads."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.ids, self.targets = [], []
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            elif name in ("href", "src"):
+                self.targets.append(value)
+
+
+@pytest.fixture(scope="module")
+def places(html):
+    """Every HTML file of the book, the sources of the package among them."""
+    return {path: Places(path) for path in html.rglob("*.html") if "_static" not in path.parts}
+
+
+def test_internal_links_lead_somewhere(html, places):
     broken = []
-    for path, page in pages.items():
-        for link in page.select("a[href]"):
-            url = urlsplit(link["href"])
-            if url.scheme or link["href"] == "#":
+    for path, page in places.items():
+        for target in set(page.targets):
+            url = urlsplit(target)
+            if url.scheme or target == "#":
                 continue
-            target = (path.parent / unquote(url.path)).resolve() if url.path else path
-            if not target.is_file() or html not in target.parents:
-                broken.append(f"{path.name}: {link['href']}")
-            elif url.fragment and unquote(url.fragment) not in places.get(target, {unquote(url.fragment)}):
-                broken.append(f"{path.name}: no place {link['href']}")
+            file = (path.parent / unquote(url.path)).resolve() if url.path else path
+            if not file.is_file() or html not in file.parents:
+                broken.append(f"{path.name}: {target}")
+            elif url.fragment and file in places and unquote(url.fragment) not in places[file].ids:
+                broken.append(f"{path.name}: no place {target}")
     assert not broken
+
+
+def test_places_have_one_name_each(places):
+    counts = {path.name: Counter(page.ids) for path, page in places.items()}
+    assert not {(page, place) for page, count in counts.items() for place in count if count[place] > 1}
 
 
 def test_every_figure_says_what_it_shows(pages):

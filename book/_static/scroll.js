@@ -1,0 +1,10 @@
+// A formula that is wider than the screen scrolls on its own. Tab must reach it, so that the arrow keys can move it.
+"use strict";
+
+const widths = new ResizeObserver(entries => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+document.querySelectorAll(".katex-display").forEach(formula => widths.observe(formula));

@@ -1,0 +1,57 @@
+// What the tests ask of a page, in the browser.
+globalThis.audit = {
+  // The page's words without code and typeset formulas, and how many formulas there are.
+  shown() {
+    const copy = document.querySelector("main").cloneNode(true);
+    copy.querySelectorAll("pre, code, script, style, .katex").forEach(element => element.remove());
+    return {
+      text: copy.textContent,
+      typeset: document.querySelectorAll("main .katex").length,
+      mistyped: document.querySelectorAll(".katex-error").length,
+    };
+  },
+
+  // What makes the page wider than the screen; nothing where it is not.
+  wide() {
+    const screen = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= screen) return [];
+    const cut = element => element !== document.body && getComputedStyle(element).overflowX !== "visible";
+    const inside = element => element && (cut(element) || inside(element.parentElement));
+    return [...document.querySelectorAll("body *")]
+      .filter(element => element.getBoundingClientRect().right > screen + 1 && !inside(element.parentElement))
+      .map(element => element.outerHTML.slice(0, 200))
+      .concat(`page of ${document.documentElement.scrollWidth}px`);
+  },
+
+  // What can be scrolled but not reached by Tab. An element without content has nothing to scroll to.
+  unreachable() {
+    const scrolls = element =>
+      element.scrollWidth > element.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(element).overflowX);
+    return [...document.querySelectorAll("main *")]
+      .filter(element => element.clientWidth && scrolls(element) && element.tabIndex < 0)
+      .filter(element => !element.querySelector("a[href], button, input, summary, [tabindex='0']"))
+      .map(element => element.outerHTML.slice(0, 200));
+  },
+
+  // Formulas and code are thousands of elements that look alike, and axe asks each of them everything. It is left one
+  // word of each formula, and of code one piece of each colour; a word, because axe judges no single letters.
+  simplify() {
+    const seen = new Set();
+    const alike = [...document.querySelectorAll("pre span")].filter(piece => {
+      const { color, backgroundColor } = getComputedStyle(piece);
+      const look = [color, backgroundColor, piece.closest("div")?.className].join();
+      return seen.has(look) || !seen.add(look);
+    });
+    for (const piece of alike) piece.replaceWith(...piece.childNodes);
+    for (const piece of document.querySelectorAll("pre span")) piece.append("code");
+    for (const formula of document.querySelectorAll(".katex")) formula.replaceChildren("formula");
+  },
+
+  // The rules of WCAG 2.2 AA that the page breaks, each with the element that breaks it; or only those about colours.
+  async violations(onlyColours) {
+    const all = { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] };
+    const colours = ["color-contrast", "link-in-text-block"];
+    const found = await axe.run({ runOnly: onlyColours ? colours : all, resultTypes: ["violations"] });
+    return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
+  },
+};
