@@ -2,6 +2,7 @@
 
 - The line that opens a hidden cell is named by its own words.
 - The lines of a long signature are lines, not a list of definitions without terms.
+- Entries of the bibliography are items of a list; the role that Docutils gives them is no longer in use.
 - Formulas that scroll can be reached by keyboard.
 - A source's links back to the reference lead there, from whichever module the reference takes a name.
 """
@@ -20,12 +21,13 @@ def visit_hidden(self, node):
     self.body[place] = "<summary>\n"
 
 
-def break_lines(app, pagename, templatename, context, doctree):
+def mend_markup(app, pagename, templatename, context, doctree):
     def lines(match):
         return re.sub(r"<(/?)dd>", r"<\1span>", match[1]).replace("<span><em", '<span class="sig-line"><em')
 
     if "body" in context:
-        context["body"] = SIGNATURE.sub(lines, context["body"])
+        body = context["body"].replace('role="doc-biblioentry"', 'role="listitem"')
+        context["body"] = SIGNATURE.sub(lines, body)
 
 
 def mend_back_links(app, pagename, templatename, context, doctree):
@@ -45,6 +47,6 @@ def mend_back_links(app, pagename, templatename, context, doctree):
 def setup(app):
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_HideCellInput))
     app.add_js_file("scroll.js", loading_method="defer")
-    app.connect("html-page-context", break_lines)
+    app.connect("html-page-context", mend_markup)
     app.connect("html-page-context", mend_back_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,14 +1,54 @@
-"""Definitions where a term is used: a page carries those of the terms it links, for `definitions.js`."""
+"""Definitions where a term is used.
+
+- The first mention of a term in a lecture leads to the glossary, unless the author has linked it. Terms of
+  one plain word (key, value, block) also have everyday meanings: those are left to the author.
+- A page carries the definitions of the terms that it links, for `definitions.js` to show.
+"""
 
 import json
 import re
 from functools import cache
 
 from docutils import nodes
-from sphinx.addnodes import glossary
+from sphinx.addnodes import glossary, pending_xref
+from sphinx.transforms.post_transforms import SphinxPostTransform
+from sphinx.util.nodes import make_refnode
 
 HOME = "book/glossary"
 LINK = re.compile(r'<a class="reference internal" href="[^"]*#(term-[^"]+)"')
+
+
+class LinkTerms(SphinxPostTransform):
+    default_priority = 5  # before references are resolved
+    formats = ("html",)
+
+    def run(self):
+        if not self.env.docname.startswith("lectures/"):
+            return
+        objects = self.env.get_domain("std").objects.items()
+        self.places = {name.lower(): place for (kind, name), place in objects if kind == "term"}
+        names = [
+            re.escape(name) for (kind, name), _ in objects if kind == "term" and re.search("[^a-z]", name)
+        ]
+        pattern = "|".join(sorted(names, key=len, reverse=True)).replace(r"\ ", r"\s+")
+        self.mention = re.compile(rf"\b({pattern})(?=s?\b)", re.IGNORECASE)
+        links = self.document.findall(pending_xref)
+        self.linked = {link["reftarget"].lower() for link in links if link["reftype"] == "term"}
+        for paragraph in self.document.findall(nodes.paragraph):
+            for text in [child for child in paragraph.children if isinstance(child, nodes.Text)]:
+                paragraph.replace(text, list(self.pieces(text.astext())))
+
+    def pieces(self, text):
+        start = 0
+        for match in self.mention.finditer(text):
+            name = " ".join(match[1].lower().split())
+            if name not in self.linked:
+                self.linked.add(name)
+                here, words = self.env.docname, nodes.inline(text=match[1])
+                yield nodes.Text(text[start : match.start()])
+                yield make_refnode(self.app.builder, here, *self.places[name], words)
+                start = match.end()
+        yield nodes.Text(text[start:])
 
 
 def flatten(definition):
@@ -48,5 +88,6 @@ def carry(app, pagename, templatename, context, doctree):
 
 
 def setup(app):
+    app.add_post_transform(LinkTerms)
     app.connect("html-page-context", carry)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
