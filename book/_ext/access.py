@@ -3,7 +3,7 @@
 - The line that opens a hidden cell is named by its own words.
 - The lines of a long signature are lines, not a list of definitions without terms.
 - Entries of the bibliography are items of a list; the role that Docutils gives them is no longer in use.
-- Formulas that scroll can be reached by keyboard.
+- Formulas and tables that scroll can be reached by keyboard.
 - A source's links back to the reference lead there, from whichever module the reference takes a name.
 """
 

@@ -1,4 +1,5 @@
-// A formula that is wider than the screen scrolls on its own. Tab must reach it, so that the arrow keys can move it.
+// A formula or table that is wider than the screen scrolls on its own. Tab must reach it, so that the arrow keys can
+// move it. The theme sees to code and to its own tables.
 "use strict";
 
 const widths = new ResizeObserver(entries => {
@@ -7,4 +8,4 @@ const widths = new ResizeObserver(entries => {
     else target.removeAttribute("tabindex");
   }
 });
-document.querySelectorAll(".katex-display").forEach(formula => widths.observe(formula));
+document.querySelectorAll(".katex-display, .output [style*='overflow-x']").forEach(box => widths.observe(box));
