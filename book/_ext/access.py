@@ -36,9 +36,8 @@ def mend_back_links(app, pagename, templatename, context, doctree):
     known = app.env.get_domain("py").objects
 
     def mended(match):
-        return match[1] + next(
-            name for name in (f"{module}.{match[2]}" for module in modules) if name in known
-        )
+        names = [f"{module}.{match[2]}" for module in modules]
+        return match[1] + next(name for name in names if name in known)
 
     if pagename.startswith("_modules/"):
         context["body"] = BACK.sub(mended, context["body"])

@@ -26,11 +26,11 @@ class LinkTerms(SphinxPostTransform):
         if not self.env.docname.startswith("lectures/"):
             return
         objects = self.env.get_domain("std").objects.items()
-        self.places = {name.lower(): place for (kind, name), place in objects if kind == "term"}
-        names = [
-            re.escape(name) for (kind, name), _ in objects if kind == "term" and re.search("[^a-z]", name)
-        ]
-        pattern = "|".join(sorted(names, key=len, reverse=True)).replace(r"\ ", r"\s+")
+        terms = {
+            name: place for (kind, name), place in objects if kind == "term" and re.search("[^a-z]", name)
+        }
+        self.places = {name.lower(): place for name, place in terms.items()}
+        pattern = "|".join(map(re.escape, sorted(terms, key=len, reverse=True))).replace(r"\ ", r"\s+")
         self.mention = re.compile(rf"\b({pattern})(?=s?\b)", re.IGNORECASE)
         links = self.document.findall(pending_xref)
         self.linked = {link["reftarget"].lower() for link in links if link["reftype"] == "term"}
@@ -67,11 +67,9 @@ def flatten(definition):
 @cache
 def definitions(app):
     """Every term's place in the glossary and its definition as HTML."""
-    page = app.env.get_and_resolve_doctree(HOME, app.builder)
+    page = next(app.env.get_and_resolve_doctree(HOME, app.builder).findall(glossary))
     found = {}
-    for item in [
-        item for node in page.findall(glossary) for item in node.findall(nodes.definition_list_item)
-    ]:
+    for item in page.findall(nodes.definition_list_item):
         shown = nodes.container("", *flatten(item[-1].deepcopy()).children)
         fragment = app.builder.render_partial(shown)["fragment"]
         found |= {place: fragment for term in item.findall(nodes.term) for place in term["ids"]}

@@ -18,10 +18,8 @@ from myst_nb.ext.execution_tables import METADATA_KEY
 from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.util.docutils import SphinxDirective
 
-WORDS, LINES = (
-    120,
-    35,
-)  # prose and code read in a minute; fitted to the times that the lectures' authors state
+# Words of prose and lines of code that are read in a minute, fitted to the times that authors state.
+WORDS, LINES = 120, 35
 STATED = re.compile(r"about (\d+) minutes to read")
 LIBRARIES = ["pioneers", "torch", "numpy", "scikit-learn", "tokenizers", "matplotlib", "jupyter-book"]
 

@@ -29,6 +29,13 @@ def test_the_search_finds(page, address, words):
     assert any(SEARCHES[words] in link for link in found[:8]), found[:8]
 
 
+def test_the_theme_is_that_of_the_reader(page, address):
+    for theme in ("dark", "light"):
+        page.emulate_media(color_scheme=theme)
+        page.goto(f"{address}book/index.html")
+        assert page.locator("html").get_attribute("data-theme") == theme
+
+
 def test_the_search_opens_by_keyboard(page, address):
     page.goto(f"{address}lectures/02_self_attention.html")
     page.keyboard.press("Control+k")

@@ -69,7 +69,7 @@ class Visit:
         self.page.add_style_tag(content=STILL)
         self.speed = self.page.evaluate(SPEED)
         self.shown = self.page.evaluate("audit.shown()")
-        self.wide, self.violations, self.themes = {}, {}, set()
+        self.wide, self.violations = {}, {}
         for name, width in WIDTHS.items():
             self.page.set_viewport_size({"width": width, "height": 800})
             self.wide[name] = self.page.evaluate("audit.wide()")
@@ -78,8 +78,7 @@ class Visit:
         self.page.evaluate("audit.simplify()")
         for width, theme, only_colours in ways:
             self.page.set_viewport_size({"width": WIDTHS[width], "height": 800})
-            self.page.emulate_media(color_scheme=theme)
-            self.themes.add(self.page.evaluate("document.documentElement.dataset.theme"))
+            self.page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
             found = self.page.evaluate("only => audit.violations(only)", only_colours)
             self.violations[f"{width}, {theme}"] = found
         self.context.close()
