@@ -5,11 +5,14 @@ tests of the jail on a machine whose kernel forbids one.
 """
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +37,19 @@ def html(root):
     if not (folder / "index.html").is_file():
         pytest.skip("the book is not built: run `make book`")
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A running browser."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip("no browser: sudo apt install chromium")
+    with sync_api.sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield running
+        running.close()
 
 
 def pytest_configure(config):

@@ -1,15 +1,11 @@
-"""What the tests of the built book share: a browser, and the site in a folder of its host, like on GitHub."""
+"""What the tests of the built book share: the site in a folder of its host, like on GitHub."""
 
 import contextlib
 import functools
 import http.server
-import shutil
 import threading
 
 import pytest
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -33,16 +29,3 @@ def address(html, tmp_path_factory):
     """Where the built book is served."""
     with serve(tmp_path_factory.mktemp("host"), html) as address:
         yield address
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A running browser."""
-    sync_api = pytest.importorskip("playwright.sync_api")
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no browser: sudo apt install chromium")
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield running
-        running.close()

@@ -3,7 +3,6 @@
 import itertools
 import math
 import re
-import shutil
 
 import matplotlib.pyplot as plt
 import pytest
@@ -14,10 +13,6 @@ from pioneers.layers import Rotary, sinusoidal_table
 
 from .figures import DATA, PLACES, TIMES, TOKENS, WIDTHS, count_pairs
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 STOPS = """() => {
   const radios = new Set();
   return [...document.querySelectorAll(".panel :is(input, button, [tabindex])")].filter(one => {
@@ -38,20 +33,6 @@ COLOURS = """theme => {
   const names = ["one", "two", "faint", "line", "pale", "warm"];
   return Object.fromEntries(names.map(name => [name, style.getPropertyValue(`--${name}`).trim()]));
 }"""
-
-
-def chromium():
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if chromium() is None:
-        pytest.skip("no browser: sudo apt install chromium")
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 class Complaints(list):

@@ -19,10 +19,6 @@ from pioneers.grading import find
 from .conftest import LABS, ROOT, Lab, release
 from .test_end_to_end import KERNELS, finish, nbgrader
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE = 240  # seconds for one thing on a busy machine; nothing waits longer than it must
 PICTURES = ROOT / "_build" / "screenshots"  # of what was there when a test failed
 SETTINGS = {  # all cells are on the page, typed text stays as it is, nobody asks for news
@@ -103,17 +99,6 @@ def _wait_for(url, server, said):
         except OSError:
             time.sleep(0.2)
     raise RuntimeError(f"JupyterLab does not answer: {said.read_text()[-3000:]}")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        pytest.skip("no browser: sudo apt install chromium")
-    with sync_api.sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
-        yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")
