@@ -11,6 +11,11 @@ globalThis.audit = {
     };
   },
 
+  // Open solutions, answers and folded cells, to be judged with the rest.
+  unfold() {
+    document.querySelectorAll("details").forEach(box => { box.open = true; });
+  },
+
   // What makes the page wider than the screen; nothing where it is not.
   wide() {
     const screen = document.documentElement.clientWidth;

@@ -69,12 +69,16 @@ class Visit:
         self.page.add_style_tag(content=STILL)
         self.speed = self.page.evaluate(SPEED)
         self.shown = self.page.evaluate("audit.shown()")
+        self.page.evaluate("audit.unfold()")
         self.wide, self.violations = {}, {}
         for name, width in WIDTHS.items():
             self.page.set_viewport_size({"width": width, "height": 800})
             self.wide[name] = self.page.evaluate("audit.wide()")
-        self.page.wait_for_timeout(400)  # the theme looks for what scrolls 0.3 s after a change of width
-        self.unreachable = self.page.evaluate("audit.unreachable()")
+        for _ in range(10):  # the theme looks for what scrolls some time after a change of width
+            self.unreachable = self.page.evaluate("audit.unreachable()")
+            if not self.unreachable:
+                break
+            self.page.wait_for_timeout(500)
         self.page.evaluate("audit.simplify()")
         for width, theme, only_colours in ways:
             self.page.set_viewport_size({"width": WIDTHS[width], "height": 800})
