@@ -4,7 +4,8 @@
 - The lines of a long signature are lines, not a list of definitions without terms.
 - Entries of the bibliography are items of a list; the role that Docutils gives them is no longer in use.
 - Formulas and tables that scroll can be reached by keyboard.
-- A source's links back to the reference lead there, from whichever module the reference takes a name.
+- A source's links back to the reference lead there, from whichever module the reference takes a name. The
+  list of sources has items only, no lists between them.
 """
 
 import re
@@ -30,16 +31,19 @@ def mend_markup(app, pagename, templatename, context, doctree):
         context["body"] = SIGNATURE.sub(lines, body)
 
 
-def mend_back_links(app, pagename, templatename, context, doctree):
+def mend_sources(app, pagename, templatename, context, doctree):
     package, *inner = pagename.removeprefix("_modules/").split("/")
     modules = [".".join([package, *inner[:depth]]) for depth in range(len(inner), -1, -1)]
     known = app.env.get_domain("py").objects
 
     def mended(match):
         names = [f"{module}.{match[2]}" for module in modules]
-        return match[1] + next(name for name in names if name in known)
+        return match[1] + next(known[name].node_id for name in names if name in known)
 
-    if pagename.startswith("_modules/"):
+    if pagename == "_modules/index":
+        head, items = context["body"].split("<ul>", 1)
+        context["body"] = f"{head}<ul>{re.sub('</?ul>', '', items)}</ul>"
+    elif pagename.startswith("_modules/"):
         context["body"] = BACK.sub(mended, context["body"])
 
 
@@ -47,5 +51,5 @@ def setup(app):
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_HideCellInput))
     app.add_js_file("scroll.js", loading_method="defer")
     app.connect("html-page-context", mend_markup)
-    app.connect("html-page-context", mend_back_links)
+    app.connect("html-page-context", mend_sources)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
