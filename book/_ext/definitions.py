@@ -29,6 +29,8 @@ class LinkTerms(SphinxPostTransform):
         terms = {
             name: place for (kind, name), place in objects if kind == "term" and re.search("[^a-z]", name)
         }
+        if not terms:  # a book without a glossary
+            return
         self.places = {name.lower(): place for name, place in terms.items()}
         pattern = "|".join(map(re.escape, sorted(terms, key=len, reverse=True))).replace(r"\ ", r"\s+")
         self.mention = re.compile(rf"\b({pattern})(?=s?\b)", re.IGNORECASE)

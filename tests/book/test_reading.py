@@ -42,6 +42,7 @@ def test_the_search_opens_by_keyboard(page, address):
     page.keyboard.type("softmax")
     page.keyboard.press("Enter")
     page.wait_for_url("**/search.html?q=softmax")
+    assert page.locator("#search-results").is_visible()
 
 
 def test_the_first_stop_leads_to_the_text(page, address):
