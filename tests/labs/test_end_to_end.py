@@ -15,8 +15,9 @@ from pioneers.grading import find
 
 from .conftest import release
 
-SLOTS = 4  # wrong answers are dealt out to this many students
-EACH = 3  # so many of an exercise, so that each student has right ones too; test_kill_matrix takes them all
+# Students with wrong answers; wrong answers to an exercise, so that each student has right ones too; students
+# with other right ones. All answers of all labs are in test_kill_matrix.
+FIRST_LAB, OTHER_LABS = (4, 3, 2), (2, 1, 1)
 # Of two kernels that start at once, one may choose the other's port: here they talk through files.
 KERNELS = """
 import os, tempfile
@@ -27,11 +28,12 @@ c.KernelManager.ip = os.path.join(tempfile.gettempdir(), f"kernel-{os.getpid()}"
 
 def class_of(lab) -> dict[str, dict[str, str]]:
     """Students and their answers; where there is none, the student gave the reference's."""
-    students = {f"wrong{i:02}": {} for i in range(SLOTS)} | {"right00": {}, "right01": {}}
+    slots, each, others = FIRST_LAB if lab.name.startswith("01") else OTHER_LABS
+    students = {f"wrong{i:02}": {} for i in range(slots)} | {f"right{i:02}": {} for i in range(others)}
     for number, key in enumerate(lab.keys):
-        for i, answer in enumerate(lab.bank.wrong[key][:EACH]):
-            students[f"wrong{(i + 3 * number) % SLOTS:02}"][key] = answer.source
-        for i, answer in enumerate(lab.bank.right[key][:2]):
+        for i, answer in enumerate(lab.bank.wrong[key][:each]):
+            students[f"wrong{(i + 3 * number) % slots:02}"][key] = answer.source
+        for i, answer in enumerate(lab.bank.right[key][:others]):
             students[f"right{i:02}"][key] = answer.source
     return students
 
