@@ -74,9 +74,10 @@ format: .venv/.ready
 # The executed lectures and the labs' references are run again and must print the same text.
 NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
 
-# The grader uses all cores itself, and gives its prisoners seconds: its tests run alone.
+# Two processes share the cores. The grader uses all of them itself, and gives its prisoners seconds: its tests
+# run alone.
 test: lint book
-	pytest -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests --ignore tests/grading
+	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests --ignore tests/grading
 	pytest --cov --cov-append --cov-report=term:skip-covered tests/grading
 	@rm -f _build/reference/*.jsonl # what a lab's experiment has found, and would find again
 	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 -n 2 --dist loadfile $(NOTEBOOKS)

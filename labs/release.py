@@ -11,6 +11,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import jupytext
@@ -37,7 +38,7 @@ def main() -> None:
             STUDENT / f"{name}.ipynb", digest(source, *LABS.glob("*.py")), student_version, lab, name
         )
         package = sorted((ROOT / "pioneers").rglob("*.py"))
-        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(source, *package), run, lab, name)
+        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(source, LABS / "release.py", *package), run, lab, name)
 
 
 def bring_up_to_date(target: Path, stamp: str, make, lab: NotebookNode, name: str) -> None:
@@ -103,15 +104,18 @@ def student_version(lab: NotebookNode, name: str) -> NotebookNode:
 
 
 def run(lab: NotebookNode, name: str) -> NotebookNode:
-    """The lab with its solutions, run in a folder of its own."""
+    """The lab with its solutions, run in a folder of its own, and how many seconds it took."""
+    start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        return NotebookClient(
+        done = NotebookClient(
             lab,
             timeout=120,
             kernel_name="python3",
             extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no note on TCP for a kernel of our own
             resources={"metadata": {"path": folder}},
         ).execute()
+    done.metadata["seconds"] = time.perf_counter() - start
+    return done
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from .conftest import release
 # Students with wrong answers; wrong answers to an exercise, so that each student has right ones too; students
 # with other right ones. All answers of all labs are in test_kill_matrix.
 FIRST_LAB, OTHER_LABS = (4, 3, 2), (2, 1, 1)
+LOST = "right00"  # a student who has lost a check cell
 # Of two kernels that start at once, one may choose the other's port: here they talk through files.
 KERNELS = """
 import os, tempfile
@@ -36,6 +37,12 @@ def class_of(lab) -> dict[str, dict[str, str]]:
         for i, answer in enumerate(lab.bank.right[key][:others]):
             students[f"right{i:02}"][key] = answer.source
     return students
+
+
+def stop_after_the_exercises(lab, notebook) -> None:
+    """The student has cut off the experiment, whose figure and text nbgrader puts back as they were."""
+    last = max(notebook.cells.index(lab.check_cell(find(key), notebook)) for key in lab.keys)
+    del notebook.cells[last + 1 :]
 
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.Popen:
@@ -64,8 +71,10 @@ def graded(lab, tmp_path_factory):
     released = nbformat.read(course / "release" / lab.name / f"{lab.name}.ipynb", as_version=4)
     students = {name: lab.submission(released, answers) for name, answers in class_of(lab).items()}
     students["blank"] = released
-    students["deleted"] = lab.submission(released, {})
-    students["deleted"].cells.remove(lab.check_cell(find(lab.keys[0]), students["deleted"]))
+    lost = students[LOST]
+    lost.cells.remove(lab.check_cell(find(lab.keys[0]), lost))
+    for name in [name for name in students if name.startswith("wrong")]:
+        stop_after_the_exercises(lab, students[name])
     for i, (name, notebook) in enumerate(students.items()):
         path = course / "submitted" / f"{'ab'[i % 2]}-{name}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
@@ -95,6 +104,7 @@ def feedback_of(course: Path, lab, student: str) -> str:
 
 @pytest.mark.timeout(600)
 def test_marks_are_lost_exactly_where_answers_are_wrong(lab, graded) -> None:
+    """A check that is missing is put back: an answer that is right earns its points all the same."""
     scores = scores_of(graded, lab)
     expected = {
         student: {
@@ -105,8 +115,6 @@ def test_marks_are_lost_exactly_where_answers_are_wrong(lab, graded) -> None:
         }
         for student, answers in class_of(lab).items()
     }
-    # The missing check is put back, and the reference's answer earns its points.
-    expected["deleted"] = {f"check_{find(key).name}": find(key).points for key in lab.keys}
     expected["blank"] = {f"check_{find(key).name}": 0 for key in lab.keys}
     got = {who: {cell: marks[cell] for cell in expected[who]} for who, marks in scores.items()}
     assert got == expected
@@ -133,4 +141,4 @@ def test_feedback_carries_the_diagnosis_of_every_lost_point(lab, graded) -> None
 
 @pytest.mark.timeout(600)
 def test_feedback_shows_the_mark_scheme_of_the_written_question(lab, graded) -> None:
-    assert "MARK SCHEME" in feedback_of(graded, lab, "deleted")
+    assert "MARK SCHEME" in feedback_of(graded, lab, LOST)

@@ -1,14 +1,14 @@
-"""No page takes long: the seconds that the book's build recorded."""
+"""No page and no lab takes long: the seconds that their builds recorded."""
 
 import os
 
+import nbformat
 import pytest
 import yaml
 from jupyter_cache import get_cache
 
-LIMIT = 60 * float(
-    os.environ.get("PIONEERS_SLOW_MACHINE", 1)
-)  # seconds on two cores; the variable is a factor
+SLOW = float(os.environ.get("PIONEERS_SLOW_MACHINE", 1))
+PAGE, LAB = 60 * SLOW, 90 * SLOW  # seconds on two cores
 
 
 def test_every_page_runs_within_a_minute(root):
@@ -21,4 +21,13 @@ def test_every_page_runs_within_a_minute(root):
     pages = [page["file"] for part in toc["parts"] for page in part["chapters"]]
     lectures = [str(root / f"{page}.md") for page in pages if page.startswith("lectures/")]
     assert set(lectures) <= set(seconds), "pages that the build did not run"
-    assert not {uri: taken for uri, taken in seconds.items() if taken > LIMIT}
+    assert not {uri: taken for uri, taken in seconds.items() if taken > PAGE}
+
+
+def test_every_lab_runs_within_a_minute_and_a_half(root):
+    references = sorted((root / "_build" / "reference").glob("*.ipynb"))
+    if not references:
+        pytest.skip("the labs are not built: run `make labs`")
+    seconds = {path.stem: nbformat.read(path, as_version=4).metadata["seconds"] for path in references}
+    assert set(seconds) == {source.parent.name for source in (root / "labs").glob("*/lab.md")}
+    assert not {name: taken for name, taken in seconds.items() if taken > LAB}
