@@ -2,10 +2,11 @@
 
     make experiments NAME=pretraining_labels
 
-One small GPT per seed, pretrained without labels; the sentiment of film reviews, and whether a sentence is
-finished.
+One small GPT per seed, pretrained without labels; the sentiment of film reviews, the package of a docstring,
+and whether a sentence is finished: asked of one text, of two, and of four choices.
 """
 
+from itertools import product
 from typing import Any
 
 import torch
@@ -16,17 +17,19 @@ from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
 LABELS = (100, 1000, None)
-WAYS = ("frozen", "fine-tuned", "from scratch", "words")
+TRAINED = ("fine-tuned", "from scratch")
+WAYS = ("frozen", *TRAINED, "words")
 CASES = {
     f"{task}, {num_labels or 'all'} labels, {way}": {
         "task": task,
         "num_labels": num_labels,
         "way": way,
-        "lr": recipe("gpt", way, task)["lr"] if way in ("fine-tuned", "from scratch") else None,
+        "lr": recipe("gpt", way, task)["lr"] if way in TRAINED else None,
     }
-    for task in ("sst2", "finished", "packages")
-    for num_labels in LABELS
-    for way in WAYS
+    for task, num_labels, way in (
+        *product(("sst2", "finished", "packages"), LABELS, WAYS),
+        *product(("finished first", "finished choice"), LABELS[:2], TRAINED),
+    )
 }
 
 

@@ -14,6 +14,7 @@ WAYS = [
     ("phone", "dark", False),
     ("wide", "dark", True),
     ("wide", "light", False),
+    ("phone", "light", True),
 ]  # True: only the colours' rules
 STILL = "*, *::before, *::after { transition: none !important }"  # else colours are read while they change
 OBSERVE = """

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from experiments.text.finetuning import WAYS, Classifier, count_words, recipe, states
-from experiments.text.pretraining import LEFT, SEQ_LEN, build
+from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build
 from experiments.text.tasks import examples, labelled
 from pioneers.analysis import experiment
 from pioneers.objectives import BERTInputs
@@ -38,6 +38,19 @@ def test_the_rate_is_the_best_one_of_the_search(kind, way):
         }
         assert scores[recipe(kind, way, task)["lr"]] == max(scores.values())
     assert recipe(kind, way, "mrpc")["lr"] in scores
+
+
+@pytest.mark.parametrize("kind", ["gpt", "lstm"])
+def test_pretraining_takes_half_of_the_best_rate_of_a_short_search(kind):
+    tried = experiment("pretraining_rates")
+    nats = {
+        how["lr"]: row["nats"]
+        for row in tried["rows"]
+        if (how := tried["cases"][row["case"]])["kind"] == kind
+    }
+    best = min(nats, key=nats.get)
+    assert min(nats) < best < max(nats)
+    assert LR[kind] == best / 2
 
 
 def test_the_mean_of_states_leaves_padding_out():

@@ -39,10 +39,11 @@ def class_of(lab) -> dict[str, dict[str, str]]:
     return students
 
 
-def stop_after_the_exercises(lab, notebook) -> None:
-    """The student has cut off the experiment, whose figure and text nbgrader puts back as they were."""
+def drop_the_experiment(lab, notebook) -> None:
+    """The student has deleted the cells of the experiment but for those to be marked: no training."""
     last = max(notebook.cells.index(lab.check_cell(find(key), notebook)) for key in lab.keys)
-    del notebook.cells[last + 1 :]
+    rest = notebook.cells[last + 1 :]
+    notebook.cells[last + 1 :] = [c for c in rest if c.metadata.get("nbgrader", {}).get("solution")]
 
 
 def nbgrader(course: Path, *arguments: str) -> subprocess.Popen:
@@ -74,7 +75,7 @@ def graded(lab, tmp_path_factory):
     lost = students[LOST]
     lost.cells.remove(lab.check_cell(find(lab.keys[0]), lost))
     for name in [name for name in students if name.startswith("wrong")]:
-        stop_after_the_exercises(lab, students[name])
+        drop_the_experiment(lab, students[name])
     for i, (name, notebook) in enumerate(students.items()):
         path = course / "submitted" / f"{'ab'[i % 2]}-{name}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
