@@ -37,8 +37,8 @@ def main() -> None:
         bring_up_to_date(
             STUDENT / f"{name}.ipynb", digest(source, *LABS.glob("*.py")), student_version, lab, name
         )
-        package = sorted((ROOT / "pioneers").rglob("*.py"))
-        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(source, LABS / "release.py", *package), run, lab, name)
+        own = [source, LABS / "release.py", *sorted((ROOT / "pioneers").rglob("*.py"))]
+        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(*own), run, lab, name)
 
 
 def bring_up_to_date(target: Path, stamp: str, make, lab: NotebookNode, name: str) -> None:
