@@ -103,7 +103,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
             page = browser.new_page()
-            page.set_default_timeout(600_000)
+            page.set_default_timeout(3_600_000)
             page.goto(document.as_uri(), wait_until="load")
             page.evaluate("document.fonts.ready.then(() => true)")
             page.pdf(
