@@ -727,7 +727,7 @@ def sentence_pairs(document, coins, draws):
         ),
         Wrong(
             "chance must be fresh",
-            "dice of its own",
+            "another foreign sentence than the one drawn",
             """
 def sentence_pairs(document, coins, draws):
     pairs = []

@@ -31,10 +31,6 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     """
     if not want.is_floating_point():
         got, want = got.long(), want.long()
-    if not want.is_floating_point():
-        got, want = got.long(), want.long()
-    if not want.is_floating_point():
-        got, want = got.long(), want.long()
     if not want.dim():
         return (f"Expected: {_number(want.item())}", f"Got:      {_number(got.item())}")
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)

@@ -148,8 +148,8 @@ MISTAKES = (
         pair_up(by_pair=True),
     ),
     Mistake(
-        "dice of its own",
-        "Which foreign sentence is B follows from the draw that is given: throw no other dice.",
+        "another foreign sentence than the one drawn",
+        "Place int(n * draw) among all n sentences of other documents, before A and after; no other dice.",
         shows=_other_sentences,
     ),
 )
