@@ -361,6 +361,22 @@ def missing_runs(text, arms, seeds, steps):
 """,
         ),
         Wrong(
+            "what is written last is true",
+            "the last line of a run decides",
+            """
+def missing_runs(text, arms, seeds, steps):
+    done = {}
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        done[row["arm"], row["seed"]] = row["steps"] == steps and row["accuracy"] is not None
+    pairs = [(a, s) for a, arm in enumerate(arms) for s in seeds if not done.get((arm, s))]
+    return torch.tensor(pairs, dtype=torch.long).reshape(-1, 2)
+""",
+        ),
+        Wrong(
             "an empty list is a tensor like others",
             "no pairs, no shape",
             """

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -81,6 +82,7 @@ def _probes() -> list[Probe]:
               (1, 11, 3), ("1-D", "2-D")),
         probe("nothing missing", WHOLE, (2, 3, 5)),
         probe("an accuracy of zero is a number", _file(("1-D", 1, 150, 0.0)), (1, 2), ("1-D",)),
+        probe("a run begun again after it was done", _file(*SOME, (*SOME[1][:3], None)), (3, 5, 11)),
     ]  # fmt: skip
 
 
@@ -92,13 +94,7 @@ def _line_by_line(run: Run) -> tuple[Tensor, Tensor]:
 
 
 def _until_torn(text: str) -> list[Row]:
-    rows = []
-    for line in text.splitlines():
-        try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError:
-            break
-    return rows
+    return _parsed(takewhile(lambda line: _parsed([line]), text.splitlines()))
 
 
 def _by_count(text, arms, seeds, steps) -> Tensor:
@@ -121,6 +117,12 @@ def _by_substring(text, arms, seeds, steps) -> Tensor:
         return any(f'"arm": "{arm}", "seed": {seed}' in line for line in text.splitlines())
 
     pairs = [(a, seed) for a, arm in enumerate(arms) for seed in seeds if not found(arm, seed)]
+    return torch.tensor(pairs).long().reshape(-1, 2)
+
+
+def _last_decides(text, arms, seeds, steps) -> Tensor:
+    done = {(row["arm"], row["seed"]): _counts(row, steps) for row in _rows(text)}
+    pairs = [(a, seed) for a, arm in enumerate(arms) for seed in seeds if not done.get((arm, seed))]
     return torch.tensor(pairs).long().reshape(-1, 2)
 
 
@@ -185,6 +187,11 @@ MISTAKES = (
         "runs are counted, not named",
         "The file says which runs are done, in any order and perhaps twice; how many says nothing.",
         _by_count,
+    ),
+    Mistake(
+        "the last line of a run decides",
+        "A run is done if some line says so: a later one that failed does not undo it.",
+        _last_decides,
     ),
     Mistake(
         "text instead of numbers",
