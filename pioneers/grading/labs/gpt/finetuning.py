@@ -139,7 +139,7 @@ MISTAKES = (
     ),
     Mistake(
         "padding scored as a token",
-        "Nothing is asked from the extract token on: behind it there is padding only.",
+        "The extract token is the last target: at its own position and behind it nothing is asked.",
         _with(_lm(_all)),
     ),
     Mistake(
