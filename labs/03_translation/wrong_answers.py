@@ -1092,6 +1092,14 @@ def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_
             beam("        if stopped >= num_beams:\n            break\n", ""),
         ),
         Wrong(
+            "the best k, without those that stop",
+            "a finished text leaves a gap in the beam",
+            beam(
+                "[c for c in candidates if c[1][-1] != stop_id][:num_beams]",
+                "[c for c in candidates[:num_beams] if c[1][-1] != stop_id]",
+            ),
+        ),
+        Wrong(
             "a finished text fills its place",
             "a finished text keeps its place in the beam",
             """

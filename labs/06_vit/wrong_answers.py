@@ -5,6 +5,17 @@ from pioneers.grading.bank import Right, Wrong
 WRONG = {
     "6.1": [
         Wrong(
+            "a patch is a square, as in the lecture",
+            "square patches only",
+            """
+def cut(images, patch_height, patch_width):
+    B, C, height, width = images.shape
+    P = patch_height
+    x = images.reshape(B, C, height // P, P, width // P, P).permute(0, 2, 4, 1, 3, 5)
+    return x.reshape(B, -1, C * P * P)
+""",
+        ),
+        Wrong(
             "a reshape is enough",
             "a reshape without a transposition",
             """
@@ -650,7 +661,7 @@ def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_cla
         ),
         Wrong(
             "the class token has no place",
-            "a position table of N rows",
+            "a vector of D numbers is missing",
             """
 def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
     P, D, L = patch_sizes, d_model, num_layers

@@ -43,6 +43,7 @@ def _probes() -> list[Probe]:
         _probe("a random table, four beams", _random(672, 7), 4, 0.6, 6),
         _probe("another random table, three beams", _random(421, 6), 3, 1.5, 6),
         _probe("another random table, four beams", _random(635, 7), 4, 0.6, 6),
+        _probe("a third random table, three beams", _random(403, 6), 3, 1.5, 6),
         _probe("more beams than tokens", _random(386, 5), 7, 0.6, 4),
         _probe("a single step", _random(387, 5), 2, 0.6, 1),
         _probe("other ids for start, stop and padding", tables(388, 1, 7, (6, 4))[0], 3, 0.6, 5, 6, 3, 4),
@@ -84,7 +85,10 @@ LENGTH = (
     "the length is counted otherwise",
     "|y| counts the tokens of the text with its stop token and without the start token.",
 )
-PENALTY = ("another penalty", "The divisor is ((5 + |y|) / 6) to the power of alpha.")
+PENALTY = (
+    "another penalty",
+    "The divisor is ((5 + |y|) / 6) to the power of alpha, and |y| counts the stop token too.",
+)
 STOPS = (
     "a stop that is not among the best k",
     "Only the best num_beams candidates are asked whether they end: a stop behind them is no finished text.",
@@ -176,6 +180,11 @@ MISTAKES = (
         "a finished text keeps its place in the beam",
         "A text that stops leaves the beam, and the next best open one takes its place.",
         searching(Rule(room=False)),
+    ),
+    Mistake(
+        "a finished text leaves a gap in the beam",
+        "The gap is filled in the same step: the best num_beams candidates that do not stop go on.",
+        searching(Rule(gap=True)),
     ),
     Mistake(*STOPS, searching(Rule(reach=1000))),
     Mistake(*STOPS, searching(Rule(reach=1000, patience=1000))),

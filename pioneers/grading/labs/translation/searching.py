@@ -24,6 +24,7 @@ class Rule:
         one_each: whether a beginning, but for the first, is extended by its best token only.
         reach: how many candidates are asked whether they stop, in beams.
         room: whether a text that stops makes room for another one.
+        gap: whether it makes room only in the step after.
         patience: how many texts may stop before the search ends, in beams.
     """
 
@@ -32,6 +33,7 @@ class Rule:
     one_each: bool = False
     reach: int = 1
     room: bool = True
+    gap: bool = False
     patience: int = 1
 
 
@@ -76,8 +78,9 @@ def _finished(
         ending = ranked[:places] if length == longest else stops
         done += [(score / rule.penalty(length, alpha), text) for score, text in ending]
         stopped += len(stops)
-        if not rule.room:
-            ranked, places = ranked[:places], places - len(stops)
+        if rule.gap or not rule.room:
+            ranked = ranked[:places]
+        places -= 0 if rule.room else len(stops)
         going = [scored for scored in ranked if scored[1][-1] != stop_id][:places]
         if not going or stopped >= rule.patience * num_beams:
             break

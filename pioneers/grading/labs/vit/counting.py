@@ -120,13 +120,13 @@ MISTAKES = (
         _count(work=lambda s: _macs(s, s.N, 12 * s.D**2, 2 * s.D)),
     ),
     Mistake(
-        "the class token has no parameters",
-        "It is a learned vector, and it has a row of the position table.",
+        "two vectors of D numbers are missing",
+        "The class token and its row of the position table, or gain and bias of the last LayerNorm.",
         _count(lambda s: parameters(s) - 2 * s.D),
     ),
     Mistake(
-        "a position table of N rows",
-        "The class token has a position too: 1 + N rows.",
+        "a vector of D numbers is missing",
+        "The class token, its row of the position table (1 + N rows), or the bias of the patch matrix.",
         _count(lambda s: parameters(s) - s.D),
     ),
     Mistake(

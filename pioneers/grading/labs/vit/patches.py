@@ -106,6 +106,10 @@ TURNED_IMAGE = (
     "This is the transposed image: rows come first, among the patches and inside each of them.",
 )
 SIDES = ("height and width of a patch mixed up", "patch_height divides the height, patch_width the width.")
+SQUARE = (
+    "square patches only",
+    "A patch has patch_height rows and patch_width columns: the two need not be equal.",
+)
 CUT_MISTAKES = (
     Mistake(
         "a reshape without a transposition",
@@ -118,6 +122,8 @@ CUT_MISTAKES = (
     Mistake(*CHANNELS_LAST, _cut("b (h w) (p q c)")),
     Mistake(*APART, _cut(image="b c (p h) (q w)")),
     Mistake(*SIDES, lambda images, P, Q: _cut()(images, Q, P)),
+    Mistake(*SQUARE, lambda images, P, Q: _cut()(images, P, P)),
+    Mistake(*SQUARE, lambda images, P, Q: _cut()(images, Q, Q)),
     Mistake(
         "a token for each channel",
         "One patch is one token and holds all its channels: N does not depend on C.",
