@@ -16,7 +16,8 @@ WAYS = [
     ("wide", "light", False),
     ("phone", "light", True),
 ]  # True: only the colours' rules
-STILL = "*, *::before, *::after { transition: none !important }"  # else colours are read while they change
+# Else colours are read while they change.
+STILL = "*, *::before, *::after { animation: none !important; transition: none !important }"
 OBSERVE = """
 window.shift = 0;
 window.painted = 0;
