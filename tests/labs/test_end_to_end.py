@@ -74,8 +74,9 @@ def graded(lab, tmp_path_factory):
     students["blank"] = released
     lost = students[LOST]
     lost.cells.remove(lab.check_cell(find(lab.keys[0]), lost))
-    for name in [name for name in students if name.startswith("wrong")]:
-        drop_the_experiment(lab, students[name])
+    if not lab.name.startswith("01"):
+        for name in [name for name in students if name.startswith("wrong")]:
+            drop_the_experiment(lab, students[name])
     for i, (name, notebook) in enumerate(students.items()):
         path = course / "submitted" / f"{'ab'[i % 2]}-{name}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
