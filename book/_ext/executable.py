@@ -2,6 +2,7 @@
 
 - Fresh results. They are cached under a key made of `pioneers`, the pinned versions and the running Python,
   because the cache itself looks at a notebook's own code only. When the key changes, every page runs again.
+- Several pages at a time. Those that have changed run side by side before they are read one by one.
 - Notebooks to take away. Each page written as text offers the notebook that the build ran.
 - Solutions that open. An admonition of class `dropdown` becomes a `<details>` element; no script is needed.
 - Figures that stay. Each states its size, so that the text below it does not jump when it arrives.
@@ -10,19 +11,29 @@
 
 import copy
 import hashlib
+import os
 import re
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
 
 import imagesize
 from docutils import nodes
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.executors.utils import single_nb_execution
 from myst_nb.core import render
+from myst_nb.core.execute.cache import NotebookClientCache
+from myst_nb.core.read import create_nb_reader
 from nbclient import NotebookClient
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
+from tqdm import tqdm
+
+PAGES_AT_A_TIME = min(4, os.cpu_count() or 1)  # each computes with one thread, and may hold 2 GiB
 
 
 def results_key(root):
@@ -42,6 +53,38 @@ def choose_cache(app, config):
             shutil.rmtree(stale)
     current.mkdir(parents=True, exist_ok=True)
     config.nb_execution_cache_path = str(current)
+
+
+def changed_notebooks(env, docnames, cache):
+    """Path → notebook, of the pages whose results are not in the cache."""
+    for path in (Path(env.doc2path(name)) for name in docnames):
+        text = path.read_text(encoding="utf-8")
+        reader = create_nb_reader(str(path), env.myst_config, env.mystnb_config, text)
+        notebook = reader and reader.read(text)
+        if notebook and "execution_mode" not in notebook.metadata.get("mystnb", {}):
+            try:
+                cache.match_cache_notebook(notebook)
+            except KeyError:
+                yield path, notebook
+
+
+def run_ahead(app, env, docnames):
+    """Run pages that have changed. Reading finds what they gave; one that failed runs again, and says why."""
+    how = {"timeout": env.mystnb_config.execution_timeout, "allow_errors": False}
+    cache = get_cache(env.mystnb_config.execution_cache_path)
+    with ThreadPoolExecutor(PAGES_AT_A_TIME) as pool:
+        runs = {
+            pool.submit(single_nb_execution, notebook, cwd=str(path.parent), **how): path
+            for path, notebook in changed_notebooks(env, docnames, cache)
+        }
+        try:
+            for run in tqdm(as_completed(runs), "pages", len(runs), disable=None, unit="page"):
+                if not run.exception() and not run.result().err:
+                    data = {"execution_seconds": run.result().time}
+                    bundle = CacheBundleIn(run.result().nb, str(runs[run]), data=data)
+                    cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def offer_notebook(app, pagename, templatename, context, doctree):
@@ -120,13 +163,27 @@ def record_memory():
     NotebookClient._async_cleanup_kernel = record_and_end
 
 
+def keep_outputs():
+    """MyST-NB writes down the notebook that it has read, which lacks the outputs that came from the cache."""
+    start = NotebookClientCache.start_client
+
+    def start_and_fill(client):
+        read = client.notebook
+        start(client)
+        read.update(client.notebook)
+
+    NotebookClientCache.start_client = start_and_fill
+
+
 def setup(app):
     record_memory()
+    keep_outputs()
     render.coalesce_streams = join_pieces
     app.add_node(Details, html=visit_as("details"))
     app.add_node(Summary, html=visit_as("summary"))
     app.add_post_transform(FoldDropdowns)
     app.connect("config-inited", choose_cache)
+    app.connect("env-before-read-docs", run_ahead)
     app.connect("html-page-context", offer_notebook, priority=400)
     app.connect("html-page-context", state_sizes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -92,6 +92,32 @@ def test_pieces_of_a_print_are_joined_on_the_page_and_not_repeated_in_the_notebo
     assert printed == "piece 0\npiece 1\n"
 
 
+MEET = """\
+import time
+Path("{mine}").touch()
+until = time.monotonic() + 40
+while not Path("{other}").exists():
+    assert time.monotonic() < until, "the other page has not begun"
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one processor runs one page at a time")
+def test_pages_run_side_by_side_and_keep_what_they_gave_when_they_are_read_again(book):
+    for name, other in (("page", "second"), ("second", "page")):
+        meet = MEET.format(mine=f"{name} runs", other=f"{other} runs")
+        (book.folder / "lectures" / f"{name}.md").write_text(PAGE.replace("print(", f"{meet}print("))
+    with (book.folder / "_toc.yml").open("a") as toc:
+        toc.write("chapters:\n- file: lectures/second\n")
+    for _ in range(2):
+        assert book.build() == (0, ANY)
+        for name in ("page", "second"):
+            notebook = nbformat.read(book.folder / f"_build/jupyter_execute/lectures/{name}.ipynb", 4)
+            printed = [cell.outputs[0].text for cell in notebook.cells if "outputs" in cell]
+            assert printed == ["the number is 41\n"]
+        (book.folder / "_build" / "book.stamp").unlink()  # as after a build that failed: all is read again
+
+
 def test_a_failing_cell_fails_every_build_and_is_named(book):
     book.write(PAGE.replace("print(", "prin("))
     for _ in range(2):
