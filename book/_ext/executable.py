@@ -18,6 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import imagesize
 from docutils import nodes
@@ -32,6 +33,7 @@ from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from tqdm import tqdm
+from traitlets.config import Config
 
 PAGES_AT_A_TIME = min(4, os.cpu_count() or 1)  # each computes with one thread, and may hold 2 GiB
 
@@ -70,13 +72,16 @@ def changed_notebooks(env, docnames, cache):
 
 def run_ahead(app, env, docnames):
     """Run pages that have changed. Reading finds what they gave; one that failed runs again, and says why."""
-    how = {"timeout": env.mystnb_config.execution_timeout, "allow_errors": False}
     cache = get_cache(env.mystnb_config.execution_cache_path)
-    with ThreadPoolExecutor(PAGES_AT_A_TIME) as pool:
-        runs = {
-            pool.submit(single_nb_execution, notebook, cwd=str(path.parent), **how): path
-            for path, notebook in changed_notebooks(env, docnames, cache)
-        }
+    with TemporaryDirectory() as sockets, ThreadPoolExecutor(PAGES_AT_A_TIME) as pool:
+
+        def start(path, notebook):
+            # Kernels talk through files: of two that start at once, one may choose the other's port.
+            config = Config(KernelManager={"transport": "ipc", "ip": f"{sockets}/{id(notebook)}"})
+            how = {"timeout": env.mystnb_config.execution_timeout, "allow_errors": False, "config": config}
+            return pool.submit(single_nb_execution, notebook, cwd=str(path.parent), **how)
+
+        runs = {start(*changed): changed[0] for changed in changed_notebooks(env, docnames, cache)}
         try:
             for run in tqdm(as_completed(runs), "pages", len(runs), disable=None, unit="page"):
                 if not run.exception() and not run.result().err:
