@@ -1,7 +1,12 @@
 # ruff: noqa: E501 (an attack is a line)
 """Submissions that mean harm: what each does, what it earns, and which flag the teacher sees."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
+
+import nbformat
+from nbformat.v4 import new_markdown_cell
 
 from .classroom import FULL
 
@@ -12,12 +17,13 @@ HALF_WITHHELD = {"check_softmax": 0.0, "check_causal_mask": None}
 
 
 class Attack(NamedTuple):
-    """``cell`` stands before the first check; ``answer`` replaces that to the softmax."""
+    """``cell`` stands before the first check; ``answer`` replaces that to the softmax; ``spoil`` does it to the file."""
 
     cell: str = ""
     answer: str | None = None
     earns: dict = BOTH
     flag: str = ""
+    spoil: Callable[[Path], object] = Path.exists
 
 
 WRONG = "def softmax(x, dim):\n    return x\n"
@@ -27,6 +33,37 @@ def answer(body):
     return "def softmax(x, dim):\n" + "\n".join("    " + line for line in body.splitlines())
 
 
+def graded(change):
+    """What does a change to the list of cells, given the place of the softmax's check."""
+
+    def spoil(path):
+        notebook = nbformat.read(path, 4)
+        ids = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+        change(notebook.cells, ids.index("check_softmax"))
+        nbformat.write(notebook, path)
+
+    return spoil
+
+
+def take_anothers(path):
+    path.unlink()
+    path.symlink_to(sorted(path.parents[2].glob("*/*/*.ipynb"))[-1])
+
+
+STRUCTURE = {
+    "half a file": Attack(earns=NOTHING, flag="refused", spoil=lambda path: path.write_bytes(path.read_bytes()[:999])),
+    "empty file": Attack(earns=NOTHING, flag="refused", spoil=lambda path: path.write_text("")),
+    "no cells": Attack(earns=NOTHING, flag="deleted", spoil=lambda path: path.write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')),
+    "another name": Attack(flag="renamed", spoil=lambda path: path.rename(path.with_name("Lab 1 (final).ipynb"))),
+    "link to another's work": Attack(earns=NOTHING, flag="refused", spoil=take_anothers),
+    "check deleted": Attack(flag="deleted", spoil=graded(lambda cells, i: cells.pop(i))),
+    "check copied": Attack(flag="copied", spoil=graded(lambda cells, i: cells.insert(i, cells[i]))),
+    "check emptied": Attack("", WRONG, NONE, "edited", graded(lambda cells, i: cells[i].update(source=""))),
+    "check turned into text": Attack("", WRONG, NONE, "edited", graded(lambda cells, i: cells.__setitem__(i, new_markdown_cell("done", metadata=cells[i].metadata)))),
+    "points raised": Attack(flag="points", spoil=graded(lambda cells, i: cells[i].metadata.nbgrader.update(points=100))),
+    "answer deleted": Attack(earns=NONE, flag="deleted", spoil=graded(lambda cells, i: cells.pop(i - 1))),
+    "kernel of its own": Attack(spoil=lambda path: path.write_text(path.read_text().replace('"python3"', '"mine"'))),
+}  # fmt: skip
 PROCESS = {
     "os._exit in a cell": Attack("import os; os._exit(0)", flag="process ended"),
     "os._exit in the answer": Attack("", answer("import os; os._exit(0)"), NONE, "process ended"),
@@ -142,7 +179,7 @@ TAMPERING = {
 BANK = {
     f"{group}: {name}": attack
     for group, attacks in {
-        "process": PROCESS, "time": TIME, "memory": MEMORY, "disk": DISK, "files": FILES,
+        "structure": STRUCTURE, "process": PROCESS, "time": TIME, "memory": MEMORY, "disk": DISK, "files": FILES,
         "network": NETWORK, "output": OUTPUT, "tampering": TAMPERING,
     }.items()
     for name, attack in attacks.items()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from pioneers.analysis import experiment
 from pioneers.grading import judging
 from pioneers.grading.grader.batch import Class, grade_class
 from pioneers.grading.grader.jail import Limits
@@ -37,7 +38,7 @@ def room(jail, tmp_path_factory):
         notebook = with_cell(notebook, attack.cell, "check_softmax") if attack.cell else notebook
         for cell in notebook.cells:
             cell.source = cell.source.replace("{course}", str(room.folder)).replace("{root}", str(ROOT))
-        room.hand_in(STUDENTS[name], notebook)
+        attack.spoil(room.hand_in(STUDENTS[name], notebook))
     kept = [room.folder / "submitted", room.folder / "source", Path(torch.__file__), Path(judging.__file__)]
     before, book = fingerprint(*kept), (room.folder / "gradebook.db").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
@@ -65,6 +66,14 @@ def test_the_bank_is_large(room):
     assert len(BANK) >= 60
     assert scores(room.result("right")) == FULL
     assert not room.result("right")["flags"]
+
+
+def test_the_published_table_has_every_attack_and_no_harm_by_this_grader():
+    rows = {row["case"]: row["pioneers"] for row in experiment("hostile_class")["rows"]}
+    assert list(rows) == list(BANK)
+    for name, row in rows.items():
+        assert row["points"] == list(BANK[name].earns.values())
+        assert (row["honest"], row["shown"], row["changed"], row["ended"]) == (True, [], 0, "")
 
 
 def test_nothing_of_it_goes_on_running(room):

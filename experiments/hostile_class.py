@@ -1,0 +1,202 @@
+"""What submissions that mean harm do to plain nbgrader, and what they do to ``pioneers grade``.
+
+    make experiments NAME=hostile_class
+
+Every attack of ``tests/grading/hostile.py`` is handed in to both, with a right submission to be graded after
+it. Plain nbgrader runs behind a fence that only saves the machine: it may change the course, a copy of the
+package and a copy of a library, and is ended when it takes too much.
+"""
+
+import functools
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+from nbgrader.api import Gradebook
+
+import pioneers
+from experiments.common import FINISHED, ROOT, run
+from pioneers.grading.grader.batch import Class, grade_class
+from pioneers.grading.grader.jail import Limits
+from pioneers.grading.grader.publish import publish
+from pioneers.grading.grader.record import record, standing
+from pioneers.grading.grader.watch import Watch
+from tests.grading.classroom import FULL, LAB, Classroom, with_cell
+from tests.grading.hostile import BANK, Attack
+
+PACKAGE, LIBRARY = Path(pioneers.__file__).parent, Path(torch.__file__)
+SECRET = "s3cret-of-the-teacher"
+LIVE = '<script>alert("stolen")'
+SECONDS = {"cell": 5, "command": 180}
+FENCE = Limits(memory=6 << 30, processes=200)
+HOSTILE, HONEST = "a_hostile", "b_honest"  # graded in this order
+
+
+@functools.cache
+def prepared() -> tuple[Classroom, Path]:
+    """A course with a lab that nobody has handed in, in a process's own folder."""
+    folder = FINISHED / "hostile" / f"course-{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    room = Classroom(folder)
+    shutil.copy(ROOT / "labs" / "nbgrader_config.py", folder)
+    return room, folder.with_name(f"{folder.name}-attacked")
+
+
+def hand_in(attack: Attack) -> tuple[Classroom, Path]:
+    """A course of two, the attacker and an honest student."""
+    room, course = prepared()
+    shutil.rmtree(course, ignore_errors=True)
+    shutil.copytree(room.folder, course)
+    notebook = room.answered(**({} if attack.answer is None else {"softmax": attack.answer}))
+    notebook = with_cell(notebook, attack.cell, "check_softmax") if attack.cell else notebook
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("{course}", str(course)).replace("{root}", str(ROOT))
+    room.folder, original = course, room.folder
+    handed_in = room.hand_in(HOSTILE, notebook)
+    room.hand_in(HONEST, room.answered())
+    attack.spoil(handed_in)
+    room.folder = original
+    return room, course
+
+
+def deserved(attack: Attack) -> dict[str, float]:
+    """What the answers are worth, whoever has to decide it."""
+    worth = {"check_softmax": 0.0 if attack.answer else 10.0, "check_causal_mask": 8.0}
+    return {check: worth[check] if points is None else points for check, points in attack.earns.items()}
+
+
+def fenced(course: Path, copies: dict[Path, Path], *words: str) -> str:
+    """Run an nbgrader command behind the fence; says how it ended, in no words if as it should."""
+    binds = [word for path, copy in copies.items() for word in ("--bind", str(copy), str(path))]
+    environment = {"TEACHER_SECRET": SECRET, "OMP_NUM_THREADS": "1"}
+    command = [
+        "bwrap", "--unshare-all", "--uid", "1000", "--gid", "1000", "--die-with-parent", "--new-session",
+        "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+        *("--tmpfs", "/tmp", "--tmpfs", str(Path.home())),
+        *(word for path in (sys.base_prefix, sys.prefix, str(ROOT)) for word in ("--ro-bind", path, path)),
+        *("--bind", str(course), str(course), *binds, "--chdir", str(course)),
+        *(word for name, value in environment.items() for word in ("--setenv", name, value)),
+        *("--", sys.executable, "-m", "nbgrader", *words, LAB),
+        f"--ExecutePreprocessor.timeout={SECONDS['cell']}",
+    ]  # fmt: skip
+    with (course / "said.txt").open("ab") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, start_new_session=True)
+        watch = Watch(process, FENCE)
+        watch.start()
+        try:
+            code = process.wait(SECONDS["command"])
+        except subprocess.TimeoutExpired:
+            watch.end("never ended")
+            code = process.wait()
+        watch.over.set()
+    return watch.cause or (f"ended with code {code}" if code else "")
+
+
+def marks_of(course: Path) -> dict[str, dict[str, float | None]]:
+    """Automatic marks by student; empty if the gradebook cannot be read."""
+    try:
+        with Gradebook(f"sqlite:///{course / 'gradebook.db'}") as book:
+            return {
+                submission.student.id: {
+                    grade.name: grade.auto_score
+                    for notebook in submission.notebooks
+                    for grade in notebook.grades
+                    if grade.name in FULL
+                }
+                for submission in book.assignment_submissions(LAB)
+            }
+    except Exception:  # whatever the attack has made of the file
+        return {}
+
+
+def contents(*paths: Path) -> dict[Path, str]:
+    """A digest of each file, of those in folders too; without compiled Python."""
+    within = (file for path in paths for file in (path, *path.rglob("*")) if file.is_file())
+    files = [file for file in within if "__pycache__" not in file.parts]
+    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def changed(before: dict[Path, str], after: dict[Path, str]) -> int:
+    """How many files are new, gone or other."""
+    return sum(before.get(path) != after.get(path) for path in before.keys() | after.keys())
+
+
+def shown(course: Path, room: Classroom) -> list[str]:
+    """What the attacker's feedback gives away."""
+    pages = list((course / "feedback" / HOSTILE).rglob("*.html"))
+    text = "".join(page.read_text() for page in pages)
+    hidden = [name for check in FULL for name in re.findall(r'Probe\("(.*?)"', room.skeleton.judging(check))]
+    found = {
+        "secret": SECRET in text,
+        "live script": LIVE in text,
+        "hidden tests": any(name in text for name in hidden),
+    }
+    return [name for name, there in found.items() if there]
+
+
+def one_case(*, seed: int, attack: str, seconds: dict[str, float]) -> dict[str, Any]:
+    """What both graders gave, changed and showed."""
+    what = BANK[attack]
+    due = deserved(what)
+    return {
+        name: {"deserved": list(due.values()), **grade(*hand_in(what))}
+        for name, grade in (("nbgrader", by_nbgrader), ("pioneers", by_pioneers))
+    }
+
+
+def by_nbgrader(room: Classroom, course: Path) -> dict[str, Any]:
+    """Plain autograding and feedback."""
+    kept = course.with_name(f"{course.name}-copies")
+    shutil.rmtree(kept, ignore_errors=True)
+    kept.mkdir()
+    copies = {PACKAGE: kept / "pioneers", LIBRARY: kept / "library.py"}
+    shutil.copytree(PACKAGE, copies[PACKAGE], ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(LIBRARY, copies[LIBRARY])
+    watched = (kept, course / "source", course / "submitted")
+    before = contents(*watched)
+    ended = [fenced(course, copies, command) for command in ("autograde", "generate_feedback")]
+    return found(room, course, marks_of(course)) | {
+        "changed": changed(before, contents(*watched)),
+        "ended": next((cause for cause in ended if cause), ""),
+    }
+
+
+def by_pioneers(room: Classroom, course: Path) -> dict[str, Any]:
+    """``pioneers grade``."""
+    watched = (PACKAGE, LIBRARY, course / "source", course / "submitted")
+    before = contents(*watched)
+    limits = Limits(cell=SECONDS["cell"], call=8, total=120, memory=2 << 30)
+    results = list(grade_class(Class(course, LAB, limits), processes=1))
+    record(course, LAB, results)
+    publish(course, LAB, results, standing(course, LAB))
+    marks = {
+        result["student"]: {m["grade_id"]: m["score"] for m in result["marks"] if m["grade_id"] in FULL}
+        for result in results
+    }
+    return found(room, course, marks) | {"changed": changed(before, contents(*watched)), "ended": ""}
+
+
+def found(room: Classroom, course: Path, marks: dict[str, dict[str, float | None]]) -> dict[str, Any]:
+    """Marks and leaks, as both graders are asked for them."""
+    return {
+        "points": [marks.get(HOSTILE, {}).get(check) for check in FULL],
+        "honest": marks.get(HONEST, {}) == FULL,
+        "shown": shown(course, room),
+    }
+
+
+def main() -> None:
+    """Run what is missing and write the results."""
+    torch.set_num_threads(1)
+    cases = {name: {"attack": name} for name in BANK}
+    run("hostile_class", cases, one_case, config={"seconds": SECONDS}, seeds=(0,))
+
+
+if __name__ == "__main__":
+    main()
