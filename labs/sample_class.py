@@ -2,7 +2,8 @@
 
     python labs/sample_class.py _build/sample_class 01_self_attention
 
-The folder becomes an nbgrader course in which everybody has handed in the lab.
+The folder becomes an nbgrader course in which everybody has handed in the lab. A third word is the size of
+another class.
 """
 
 import shutil
@@ -33,7 +34,7 @@ BROKEN = {
 }
 
 
-def main(course: Path, name: str) -> None:
+def main(course: Path, name: str, size: int = SIZE) -> None:
     """Write the class into the folder ``course``."""
     lab = release.read(release.LABS / name / "lab.md")
     if course.exists():
@@ -54,7 +55,7 @@ def main(course: Path, name: str) -> None:
     for i in range(2):
         given = {key: ways[i].source for key, ways in answers.right.items()}
         texts[f"right_{i}"] = nbformat.writes(answered(blank, lab, given))
-    for i in range(SIZE - len(texts)):  # each has some answers right
+    for i in range(size - len(texts)):  # each has some answers right
         given = {
             key: ways[i % len(ways)].source
             for n, (key, ways) in enumerate(answers.wrong.items())
@@ -84,4 +85,4 @@ def id_of(cell: NotebookNode) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    main(Path(sys.argv[1]), sys.argv[2], *map(int, sys.argv[3:]))
