@@ -2,7 +2,7 @@
 
     make experiments NAME=class_of_200
 
-The class of ``labs/sample_class.py``. Its hostile submissions come in last and go to ``pioneers grade`` alone:
+The class of ``labs/sample_class.py``. Its hostile submissions come in last, and to ``pioneers grade`` alone:
 plain nbgrader would run them without a jail.
 """
 
