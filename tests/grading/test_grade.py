@@ -47,6 +47,7 @@ def room(jail, tmp_path_factory):
     room.hand_in("broken", "{")
     room.hand_in("=1+1", room.answered())
     (room.folder / "submitted" / "right0" / LAB / "timestamp.txt").write_text("2026-03-01 12:00:00 UTC")
+    (room.folder / "submitted" / "right0" / LAB / "submission_secret.txt").write_text("made by the exchange")
     (room.folder / "submitted" / "right1" / LAB / "timestamp.txt").write_text("when I felt like it")
     assert main(["grade", str(room.folder), LAB, "--processes", "2"]) == 0
     return room
@@ -101,6 +102,17 @@ def test_the_gradebook_says_the_same_as_the_results(room):
     with open_gradebook(room.folder) as book:
         assert str(book.find_submission(LAB, "right0").timestamp) == "2026-03-01 12:00:00"
         assert book.find_submission(LAB, "right1").timestamp is None
+
+
+def test_the_exchange_takes_the_feedback(room, tmp_path):
+    options = [f"--Exchange.root={tmp_path}", "--CourseDirectory.student_id=right0", "--course=pioneers"]
+    run = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "release_feedback", LAB, *options],
+        cwd=room.folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    (released,) = (tmp_path / "pioneers" / "feedback").glob("*.html")
+    assert released.read_text() == page(room, "right0")
 
 
 def test_marks_made_by_hand_survive_and_grading_again_changes_nothing(room, capsys):

@@ -176,6 +176,10 @@ def test_a_renamed_notebook_is_taken_and_other_files_are_left(room):
     found, flags = find(path.parent, LAB)
     assert found == path
     assert [flag.kind for flag in flags] == ["other files", "renamed"]
+    right = room.hand_in("renamed", room.answered())
+    found, (flag,) = find(path.parent, LAB)
+    assert found == right
+    assert "small-Copy1.ipynb, torch.py" in flag.text
 
 
 def test_links_are_not_followed(room, tmp_path):

@@ -8,13 +8,15 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
-from pioneers.grading.grader.single import Result, write
+from pioneers.grading.grader.single import Result, folder_of, write
+from pioneers.grading.grader.submission import EXCHANGE, Refused, contents
 
 PAGES = Path(__file__).parent / "pages"
 SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
@@ -33,8 +35,12 @@ def publish(course: Path, lab: str, results: Sequence[Result], standing: Standin
     """
     reports = course / "reports" / lab
     for result in results:
-        page = feedback(result, standing[result["student"]])
-        write(course / "feedback" / result["student"] / lab / f"{lab}.html", page)
+        student, page = result["student"], feedback(result, standing[result["student"]])
+        write(course / "feedback" / student / lab / f"{lab}.html", page)
+        for name in EXCHANGE:  # nbgrader's release_feedback looks for them beside the page
+            with suppress(Refused, UnicodeDecodeError):
+                text = contents(folder_of(course, student, lab) / name).decode()
+                write(course / "feedback" / student / lab / name, text)
     write(reports / "class.html", class_page(lab, results, standing))
     graded = {result["student"]: standing[result["student"]] for result in results}
     write(reports / "canvas.csv", canvas(lab, graded))

@@ -12,6 +12,7 @@ import nbformat
 MOST_BYTES = 64 << 20
 MOST_CELLS = 1000
 PICTURES = ("image/png", "image/jpeg")
+EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # nbgrader's exchange puts them beside a notebook
 
 
 class Flag(NamedTuple):
@@ -62,17 +63,19 @@ def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     notebooks = [path for path in files if path.suffix == ".ipynb"]
     links = [path for path in entries if path.is_symlink()]
     flags = [Flag("link", f"{path.name} is a link; it was not followed.") for path in links]
-    known = {*notebooks, *links, folder / "timestamp.txt"}
+    right = folder / f"{lab}.ipynb"
+    taken = (
+        right if right in notebooks else max(notebooks, key=lambda path: path.lstat().st_mtime, default=right)
+    )
+    known = {taken, *links, *(folder / name for name in EXCHANGE)}
     others = [path.name for path in entries if path not in known and path.name[0] != "."]
     if others:
         flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
-    right = folder / f"{lab}.ipynb"
-    if right not in notebooks:
-        if not notebooks:
-            raise Refused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
-        right = max(notebooks, key=lambda path: path.lstat().st_mtime)
-        flags.append(Flag("renamed", f"The notebook is called {right.name}; it was taken for {lab}.ipynb."))
-    return right, flags
+    if not notebooks:
+        raise Refused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
+    if taken != right:
+        flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was taken for {lab}.ipynb."))
+    return taken, flags
 
 
 def read(data: bytes) -> list[Cell]:
