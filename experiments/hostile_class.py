@@ -35,7 +35,7 @@ SECRET = "s3cret-of-the-teacher"
 LIVE = '<script>alert("stolen")'
 SECONDS = {"cell": 5, "command": 180}
 FENCE = Limits(memory=6 << 30, processes=200)
-HOSTILE, HONEST = "a_hostile", "b_honest"  # graded in this order
+HOSTILE, HONEST = "attacker", "right"  # graded in this order; attacks know the second by its name
 
 
 @functools.cache

@@ -121,7 +121,7 @@ DISK = {
 }
 FILES = {
     "writes the gradebook": Attack("open('{course}/gradebook.db', 'wb').write(b'x')"),
-    "updates the gradebook": Attack("import sqlite3\nsqlite3.connect('{course}/gradebook.db').execute('update grade set auto_score = 10')"),
+    "updates the gradebook": Attack("import sqlite3\nwith sqlite3.connect('{course}/gradebook.db') as book: book.execute('update grade set auto_score = 10')"),
     "reads the solution": Attack("", answer("text = open('{course}/source/small/small.ipynb').read()\nreturn x"), NONE),
     "reads the lab": Attack("", answer("text = open('{root}/labs/01_self_attention/lab.md').read()\nreturn x"), NONE),
     "reads another student": Attack("", answer("return open('{course}/submitted/right/small/small.ipynb').read()"), NONE),
