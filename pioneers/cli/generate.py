@@ -62,6 +62,7 @@ def run(args: Namespace) -> int:
             f"the prompt has {len(ids)} tokens and the model holds {model.config.max_seq_len}, which leaves "
             f"room for {max(room, 0)}: shorten the prompt or give a smaller --tokens"
         )
+    special = set(tokenizer.special_ids.values())
     greedy = args.greedy or args.temperature == 0
     tokens = stream(
         model,
@@ -71,9 +72,9 @@ def run(args: Namespace) -> int:
         top_k=1 if greedy else args.top_k,
         top_p=args.top_p,
         seed=args.seed,
-        stop_ids=list(tokenizer.special_ids.values()),
+        stop_ids=list(special),
     )
-    pieces = spell(tokens, tokenizer, stop=args.stop)
+    pieces = spell((token for token in tokens if token not in special), tokenizer, stop=args.stop)
     print(args.prompt + next(pieces, ""), end="", flush=True)  # not before it is clear that there is more
     for piece in pieces:
         print(piece, end="", flush=True)

@@ -4,7 +4,9 @@ import torch
 import pioneers
 from pioneers.cli import main
 from pioneers.generation import generate
-from pioneers.weights import load_tokenizer
+from pioneers.models import GPT, GPTConfig
+from pioneers.tokenizers import ByteLevelBPE
+from pioneers.weights import load_tokenizer, save_pretrained, save_tokenizer
 
 PROMPT = "The value"
 
@@ -52,6 +54,18 @@ def test_a_stop_text_ends_it(trained, capsys):
     found = written(capsys, trained("gpt"), "--prompt", PROMPT, "--greedy", "--stop", "never", "--stop", stop)
     assert found == cut + "\n"
     assert len(cut) < len(whole)
+
+
+def test_a_special_token_ends_the_text_and_is_not_written(tmp_path, capsys):
+    tokenizer = ByteLevelBPE([], ["<|endoftext|>"])
+    model = GPT(GPTConfig(vocab_size=257, max_seq_len=23, d_model=12, num_layers=1, num_heads=3))
+    with torch.no_grad():  # whatever it has read, the special token is the most likely one
+        model.embed.token.weight[:256].zero_()
+        model.stack.norm.weight.zero_()
+        model.stack.norm.bias.copy_(model.embed.token.weight[256])
+    save_pretrained(model, tmp_path)
+    save_tokenizer(tokenizer, tmp_path)
+    assert written(capsys, tmp_path, "--prompt", PROMPT, "--greedy") == PROMPT + "\n"
 
 
 def test_what_cannot_be_continued_is_refused(trained, tmp_path, fails):
