@@ -21,7 +21,8 @@ class Formatter(argparse.RawDescriptionHelpFormatter):
         self._action_max_length += 2 * isinstance(action, argparse._SubParsersAction)
 
     def _get_help_string(self, action: argparse.Action) -> str:
-        silent = action.default in (None, False, [], argparse.SUPPRESS) or not action.option_strings
+        absent = action.default is False or action.default in (None, [], argparse.SUPPRESS)  # 0 is not False
+        silent = absent or not action.option_strings
         return (action.help or "") + ("" if silent else " (default: %(default)s)")
 
 

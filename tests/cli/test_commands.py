@@ -70,7 +70,9 @@ def test_help_shows_defaults_and_where_results_go(capsys):
     page = " ".join(help_of(capsys, "train", "gpt").split())
     assert "updates of the weights (default: 500)" in page
     assert "(default: mini)" in page
+    assert "another seed, another model (default: 0)" in page
     assert "default: None" not in page
+    assert "default: False" not in help_of(capsys, "generate")
     assert "metrics.jsonl the run's numbers" in page
     assert "gpt2-xl" in page
 
