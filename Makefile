@@ -7,9 +7,10 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help book pdf linkcheck test labs grade bench experiments lint format clean
+.PHONY: help install book pdf linkcheck test labs grade bench experiments lint format clean
 
 help:
+	@echo "make install   only make the environment, in .venv; the other targets do it themselves"
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make pdf     the whole book as one file, printed by Chromium: _build/pioneering_transformers.pdf"
 	@echo "make linkcheck   try the links that lead out of the book (needs a network): _build/linkcheck/output.txt"
@@ -32,6 +33,8 @@ help:
 	@test -e .venv || $(PYTHON) -m venv .venv
 	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,hub,dev]'
 	@touch $@
+
+install: .venv/.ready
 
 labs: .venv/.ready
 	python labs/release.py
