@@ -25,9 +25,9 @@ from pioneers.models import GPT, GPTConfig
 from pioneers.objectives import causal_lm, causal_lm_loss
 
 DESCRIPTION = """\
-Look at this machine: device, precisions (a small model is trained in each), libraries, data, disk
-and the jail for grading. Ends with one line that says that everything works, or what to do; the exit
-status is then 1."""
+Look at this machine: device, precisions (each tried by one forward and one backward pass of a small
+model), libraries, data, disk and the jail for grading. Ends with one line that says that everything
+works, or what to do; the exit status is then 1."""
 EPILOG = """\
 examples:
   pioneers doctor
@@ -102,9 +102,9 @@ def _machine() -> Iterator[Finding]:
 
 
 def _precision(device: torch.device, precision: str) -> Finding:
-    """Whether a model learns in this precision, found out by letting one."""
+    """Whether a model can be trained in this precision, found out by taking gradients."""
     try:
-        _learn(device, precision)
+        _take_gradients(device, precision)
     except (RuntimeError, ValueError) as error:
         reason = str(error).split("\n")[0]
         cure = f"{device} cannot compute: {reason}" if precision == "fp32" else ""
@@ -113,7 +113,7 @@ def _precision(device: torch.device, precision: str) -> Finding:
     return Finding(precision, f"works{fast}")
 
 
-def _learn(device: torch.device, precision: str) -> None:
+def _take_gradients(device: torch.device, precision: str) -> None:
     """Take a small GPT's loss and its gradients, which must be finite."""
     model = GPT(GPTConfig(vocab_size=13, max_seq_len=7, d_model=12, num_layers=1, num_heads=3)).to(device)
     input_ids, targets = causal_lm(torch.arange(8, device=device)[None])
