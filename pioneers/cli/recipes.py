@@ -21,6 +21,20 @@ from pioneers.models import BERTConfig, GPTConfig, TransformerConfig, ViTConfig
 Arguments = argparse.Namespace
 Changes = dict[str, Any]
 
+SIZES = {  # in the order in which the help names them
+    "num_layers": "{} layers",
+    "d_model": "width {}",
+    "num_heads": "{} heads",
+    "max_seq_len": "sequences of {} tokens",
+    "vocab_size": "a vocabulary of {:,}",
+    "dropout": "dropout {:g}",
+}
+ABOUT_TEXT = """\
+One file is read, into memory. Join several first: cat one.txt two.txt > all.txt. Nothing marks
+where a document ends. The last tenth is held out, so shuffle documents that differ before you
+join them; this tenth must have more than --seq-len tokens. shakespeare is downloaded once, to
+~/.cache/pioneers."""
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
@@ -46,6 +60,13 @@ class Recipe:
     build: Callable[[Any, Any, Frame], Task]
     sizes: Callable[[Arguments, Any], Changes] = lambda args, data: {}
 
+    def about_presets(self) -> str:
+        """What the default preset is, for the help of ``--preset``."""
+        name = self.defaults["preset"]
+        sizes = dataclasses.asdict(self.config.preset(name))
+        said = ", ".join(words.format(sizes[field]) for field, words in SIZES.items() if field in sizes)
+        return f"a published size, or {name}: {said}. The other defaults suit {name}"
+
     def configure(self, args: Arguments, data: Any) -> Config:
         """The configuration asked for.
 
@@ -59,6 +80,7 @@ class Recipe:
 
 def _add_text(group: Any) -> None:
     names = ", ".join(TEXTS)
+    group.description = ABOUT_TEXT
     group.add_argument(
         "--text", required=True, metavar="TEXT", help=f"a UTF-8 file, plain or .gz, or one of: {names}"
     )
@@ -85,7 +107,12 @@ def _add_pairs(group: Any) -> None:
 
 
 def _add_images(group: Any) -> None:
-    group.add_argument("--images", required=True, choices=IMAGES, help="the data set")
+    group.add_argument(
+        "--images",
+        required=True,
+        choices=IMAGES,
+        help="digits is here already; mnist is downloaded once, to ~/.cache/pioneers",
+    )
 
 
 def _feed_forward(args: Arguments, data: Any) -> Changes:
@@ -102,7 +129,8 @@ def _pictures(args: Arguments, data: Any) -> Changes:
 RECIPES: dict[str, Recipe] = {
     "gpt": Recipe(
         about="Train a GPT: a model that continues texts. Its tokenizer (byte-level BPE) is learned from\n"
-        "the same text; the last tenth of the text is held out to judge the model by.",
+        "the same text; the last tenth of the text is held out to judge the model by.\n"
+        "The preset gpt, of the first GPT, is post-norm: Hugging Face's layout does not have it.",
         then='pioneers generate {out} --prompt "The "',
         config=GPTConfig,
         defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},

@@ -13,6 +13,7 @@ from pioneers.cli.parser import Parser, count, number, whole
 from pioneers.cli.recipes import RECIPES, Recipe
 from pioneers.cli.run_folder import RunFolder
 from pioneers.cli.tasks import Frame, Task
+from pioneers.cli.train_help import EXAMPLES, RESULTS, SUMMARIES
 from pioneers.device import autocast, best_device, seed_everything
 from pioneers.training import TrainConfig, best_path, fit, load_weights, saved_step
 from pioneers.training.metrics import Row
@@ -21,39 +22,6 @@ from pioneers.weights import save_pretrained
 
 T = TypeVar("T")
 
-SUMMARIES = {
-    "gpt": "continues texts; learns from a text",
-    "bert": "guesses hidden words; learns from a text",
-    "transformer": "translates; learns from pairs",
-    "vit": "says what images show; learns from labelled images",
-}
-EXAMPLES = {
-    "gpt": """\
-  pioneers train gpt --text language-reference --out runs/gpt
-  pioneers train gpt --text mine.txt --out runs/mine --preset mini --steps 2000
-  pioneers train gpt --text shakespeare --out runs/bard --d-model 256 --num-heads 8 --num-layers 6""",
-    "bert": """\
-  pioneers train bert --text language-reference --out runs/bert
-  pioneers train bert --text mine.txt --out runs/mine --seq-len 64 --steps 3000""",
-    "transformer": """\
-  pioneers train transformer --pairs dates --target fr --out runs/dates
-  pioneers train transformer --pairs numbers --target de --out runs/numbers
-  pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096""",
-    "vit": """\
-  pioneers train vit --images digits --out runs/digits
-  pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000""",
-}
-RESULTS = """
-results, in the folder that --out names:
-  config.json, model.safetensors, and the tokenizer: a model folder, with the best weights
-  checkpoint.safetensors   the last weights, with all that is needed to go on
-  metrics.jsonl            the run's numbers, a line of JSON each, written while it trains
-  curve.png                the same as a picture
-  run.json                 what was asked for
-
-The same command again goes on where the run stopped, also after a crash. Several processes share the
-work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
-"""
 UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # what may differ when a run goes on
 
 
@@ -108,15 +76,19 @@ def _fill(name: str, parser: Parser) -> None:
     out = parser.add_argument_group("where results go")
     out.add_argument("--out", required=True, metavar="FOLDER", help="made if it does not exist")
     sizes = parser.add_argument_group("the model", "Each size that is left out is the preset's.")
-    sizes.add_argument("--preset", choices=recipe.config.presets, help="a published size, or a small one")
+    sizes.add_argument("--preset", choices=recipe.config.presets, help=recipe.about_presets())
     sizes.add_argument("--d-model", type=count, metavar="D", help="width")
     sizes.add_argument("--num-layers", type=count, metavar="N", help="blocks in each stack")
     sizes.add_argument("--num-heads", type=count, metavar="H", help="heads; they must divide the width")
-    sizes.add_argument("--dropout", type=number, metavar="P", help="share dropped in training")
+    sizes.add_argument(
+        "--dropout", type=number, metavar="P", help="share of values set to 0 in training, such as 0.1"
+    )
     if name == "vit":
         sizes.add_argument("--patch-size", type=count, metavar="N", help="pixels (default: a seventh, or 2)")
     else:
-        sizes.add_argument("--seq-len", dest="max_seq_len", type=count, metavar="T", help="longest sequence")
+        sizes.add_argument(
+            "--seq-len", dest="max_seq_len", type=count, metavar="T", help="longest sequence, in tokens"
+        )
     _add_training(parser.add_argument_group("the training"))
     parser.set_defaults(model=name, **recipe.defaults)
 
@@ -124,20 +96,41 @@ def _fill(name: str, parser: Parser) -> None:
 def _add_training(group: Any) -> None:
     option = group.add_argument
     option("--steps", type=count, metavar="N", help="updates of the weights")
-    option("--batch-size", type=count, metavar="B", help="sequences, pairs or images in an update")
+    option(
+        "--batch-size",
+        type=count,
+        metavar="B",
+        help="sequences, pairs or images in one update, over all processes",
+    )
     option("--lr", type=number, metavar="X", help="peak learning rate; a cosine leads from there to 0")
     option("--warmup-steps", type=whole, metavar="N", help="steps to the peak (default: a tenth of --steps)")
     option("--weight-decay", type=number, default=0.1, metavar="X", help="AdamW's, on matrices")
-    option("--accumulate", type=count, default=1, metavar="N", help="parts a batch is worked through in")
+    option(
+        "--accumulate",
+        type=count,
+        default=1,
+        metavar="N",
+        help="divide each batch into N parts to save memory; the update stays the same",
+    )
     option(
         "--precision",
         default="auto",
         choices=("auto", "fp32", "bf16", "fp16"),
-        help="auto is bf16 where the processor has it",
+        help="auto is bf16 where the processor has it, fp16 on older CUDA cards, else fp32",
     )
-    option("--patience", type=count, metavar="N", help="stop after N evaluations that are no better")
+    option(
+        "--patience",
+        type=count,
+        metavar="N",
+        help="stop after N evaluations without a new best (default: never)",
+    )
     option("--seed", type=whole, default=0, metavar="N", help="another seed, another model")
-    option("--log-every", type=count, metavar="N", help="steps between evaluations (default: --steps / 25)")
+    option(
+        "--log-every",
+        type=count,
+        metavar="N",
+        help="steps between evaluations, each a line of metrics.jsonl (default: --steps / 25)",
+    )
     option("--checkpoint-every", type=count, default=100, metavar="N", help="steps between checkpoints")
 
 

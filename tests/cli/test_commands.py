@@ -10,7 +10,8 @@ import pytest
 import pioneers
 from pioneers.cli import main
 from pioneers.cli.commands import COMMANDS, make_parser
-from pioneers.cli.train import SUMMARIES
+from pioneers.cli.recipes import RECIPES
+from pioneers.cli.train_help import SUMMARIES
 
 PAGES = [[name] for name in COMMANDS] + [["train", model] for model in SUMMARIES]
 
@@ -75,6 +76,17 @@ def test_help_shows_defaults_and_where_results_go(capsys):
     assert "default: False" not in help_of(capsys, "generate")
     assert "metrics.jsonl the run's numbers" in page
     assert "gpt2-xl" in page
+
+
+@pytest.mark.parametrize("model", SUMMARIES)
+def test_help_says_what_the_default_preset_is(model, capsys):
+    page = " ".join(help_of(capsys, "train", model).split())
+    name = RECIPES[model].defaults["preset"]
+    sizes = RECIPES[model].config.preset(name)
+    assert f"{name}: {sizes.num_layers} layers, width {sizes.d_model}, {sizes.num_heads} heads, " in page
+    assert f"dropout {sizes.dropout:g}. The other defaults suit {name} (default: {name})" in page
+    if model != "vit":
+        assert f"of {sizes.max_seq_len} tokens, a vocabulary of {sizes.vocab_size:,}, " in page
 
 
 @pytest.mark.parametrize(

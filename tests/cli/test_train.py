@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file
 
 import pioneers
-from pioneers.cli import main, train
+from pioneers.cli import main, train, train_help
 from pioneers.cli import sources as sources_module
 from pioneers.cli.recipes import RECIPES
 from pioneers.cli.sources import read_pairs, read_text
@@ -66,6 +66,24 @@ def test_a_run_ends_as_a_model_folder(model, trained):
     assert all(row["val_loss"] > 0 for row in rows)
     assert ("accuracy" in rows[0]) == (model in ("transformer", "vit"))
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("model", KINDS)
+def test_help_names_every_file_and_every_number_of_a_run(model, trained):
+    results, numbers = train_help.RESULTS.split("In a line of metrics.jsonl: ")
+    files = {path.name for path in trained(model).iterdir() if not path.name.startswith(".")}
+    listed = set(re.findall(r"[\w.]+\.\w+", results))
+    assert files <= listed
+    assert listed - files <= {"tokenizer.json", "vocab.txt"}
+    said = set(re.findall(r"[\w/]+", numbers))
+    assert set(read_metrics(trained(model) / "metrics.jsonl")[0]) <= said
+
+
+def test_a_model_without_its_run_is_still_a_model(trained, tmp_path, command, fails):
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes((trained("gpt") / name).read_bytes())
+    assert isinstance(pioneers.from_pretrained(tmp_path), GPT)
+    assert "holds other files and no run" in fails(command("gpt", tmp_path))
 
 
 @pytest.mark.parametrize(("model", "kind"), [("gpt", FastBPE), ("transformer", FastBPE), ("bert", WordPiece)])

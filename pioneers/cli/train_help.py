@@ -1,0 +1,48 @@
+"""What ``pioneers train --help`` says of its models, by example, and of what a run leaves behind."""
+
+SUMMARIES = {
+    "gpt": "continues texts; learns from a text",
+    "bert": "guesses hidden words; learns from a text",
+    "transformer": "translates; learns from pairs",
+    "vit": "says what images show; learns from labelled images",
+}
+EXAMPLES = {
+    "gpt": """\
+  pioneers train gpt --text language-reference --out runs/gpt
+  pioneers train gpt --text mine.txt --out runs/mine --preset mini --steps 2000
+  pioneers train gpt --text shakespeare --out runs/bard --d-model 256 --num-heads 8 --num-layers 6""",
+    "bert": """\
+  pioneers train bert --text language-reference --out runs/bert
+  pioneers train bert --text mine.txt --out runs/mine --seq-len 64 --steps 3000""",
+    "transformer": """\
+  pioneers train transformer --pairs dates --target fr --out runs/dates
+  pioneers train transformer --pairs numbers --target de --out runs/numbers
+  pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096""",
+    "vit": """\
+  pioneers train vit --images digits --out runs/digits
+  pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000""",
+}
+RESULTS = """
+results, in the folder that --out names:
+  run.json                        what was asked for; written first
+  tokenizer.json or vocab.txt     the tokenizer, if there is one; written first
+  metrics.jsonl                   the run's numbers, a line of JSON at every evaluation
+  checkpoint.best.safetensors     the best weights so far, by val_loss; at an evaluation
+  checkpoint.safetensors          the last weights, with all that is needed to go on; every
+                                  --checkpoint-every steps, and at the end
+  config.json, model.safetensors  the model, with the best weights; at the end
+  curve.png                       the losses as a picture, if matplotlib is installed; at the end
+
+In a line of metrics.jsonl: step, from 0 on; loss, of the batch of that step; grad_norm, the length
+of the gradient before it is clipped to 1; val_loss, on what is held out; accuracy there, for a
+Transformer and a ViT; lr, the learning rate; tokens/s, for a ViT rows/s, of training since the line
+before.
+
+When the run is over, all but config.json, model.safetensors and the tokenizer may be deleted.
+Delete run.json with the checkpoints: where it stays behind, the same command trains once more.
+
+The same command again goes on where the run stopped, also after a crash; at most --checkpoint-every
+steps are lost. Every option must be given as before; only --out and the file with the data may be
+renamed. A finished run cannot be lengthened: begin another one in another folder. Several processes
+share the work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
+"""
