@@ -7,7 +7,11 @@ from pioneers.weights import export, from_pretrained, load_tokenizer, save_pretr
 
 DESCRIPTION = """\
 Write a model to a new folder in this package's layout or, with --to huggingface, in the layout
-that transformers and many other libraries read. A tokenizer goes with it."""
+that transformers and many other libraries read. A tokenizer goes with it.
+
+What pioneers train has made is read, and Hugging Face's gpt2, bert and vit. A FROM that is no folder
+here is asked for on the hub. For Hugging Face a GPT (pre-norm), a BERT or a ViT can be written, but
+not a Transformer. The weights are written in float32."""
 EPILOG = """\
 examples:
   pioneers convert gpt2 models/gpt2
@@ -21,7 +25,12 @@ def add_arguments(parser: Parser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("source", metavar="FROM", help="a folder in either layout, or a name on the hub")
     parser.add_argument("folder", metavar="TO", help="the new folder")
-    parser.add_argument("--to", choices=("pioneers", "huggingface"), default="pioneers", help="the layout")
+    parser.add_argument(
+        "--to",
+        choices=("pioneers", "huggingface"),
+        default="pioneers",
+        help="the layout to write; which one FROM has is found out",
+    )
 
 
 def run(args: Namespace) -> int:

@@ -32,15 +32,25 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument("model", metavar="MODEL", help="a model folder, or a name on the hub: gpt2")
     model.add_argument("--prompt", required=True, metavar="TEXT", help="what to continue")
     model.add_argument(
-        "--tokens", type=count, metavar="N", help=f"how many (default: {DEFAULT_TOKENS}, or as many as fit)"
+        "--tokens",
+        type=count,
+        metavar="N",
+        help=f"how many to add; a word has one or more (default: {DEFAULT_TOKENS}, or as many as fit)",
     )
     model.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="end before TEXT; may be given repeatedly"
     )
     choice = parser.add_argument_group("how tokens are chosen")
     choice.add_argument("--temperature", type=number, default=1.0, metavar="X", help="1 as learned, 0 greedy")
-    choice.add_argument("--top-k", type=count, metavar="K", help="from the K most likely")
-    choice.add_argument("--top-p", type=number, metavar="P", help="from the fewest with a probability of P")
+    choice.add_argument(
+        "--top-k", type=count, metavar="K", help="draw from the K most likely (default: from all)"
+    )
+    choice.add_argument(
+        "--top-p",
+        type=number,
+        metavar="P",
+        help="draw from the fewest that together have a probability of P (default: from all)",
+    )
     choice.add_argument("--greedy", action="store_true", help="always the most likely token")
     choice.add_argument("--seed", type=whole, default=0, metavar="N", help="another seed, another text")
 
