@@ -27,7 +27,7 @@ examples:
 
 Each command explains itself: pioneers COMMAND --help. PIONEERS_DEVICE=cpu chooses the device,
 PIONEERS_DATA may name a folder that holds the public data sets, and PIONEERS_DEBUG=1 shows where an
-error came from.
+error came from. TQDM_DISABLE=1 turns the progress bars off.
 """
 MORE_MEMORY = "; a smaller --batch-size needs less memory"
 
