@@ -58,8 +58,8 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
 def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callable[[Path], None]) -> None:
     """Write ``config.json`` and ``model.safetensors`` to a folder, new or not; its other files stay.
 
-    Both are written to a folder beside and moved when they are complete: a crash or a full disk leaves
-    everything as it was. A folder that holds a model of another configuration is not touched.
+    Both are written to a folder inside (beside, where the folder is new) and moved when they are complete: a
+    crash or a full disk leaves everything as it was. A folder that holds a model of another configuration is not touched.
 
     Args:
         folder: where to.
@@ -77,7 +77,8 @@ def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callabl
         raise FileExistsError(
             f"{folder} holds another model (its {CONFIG} differs): choose a new folder, or delete this one"
         )
-    partial = folder.with_name(f".{folder.name}.partial")
+    # inside, for what lies beside a mounted or linked folder may be another disk, or closed to us
+    partial = folder / ".partial" if folder.exists() else folder.with_name(f".{folder.name}.partial")
     try:
         write_weights(partial / WEIGHTS)
         if rank() == 0:

@@ -1,5 +1,6 @@
 """Folders of our own format, and the way back into Hugging Face's: whole or not at all, same outputs."""
 
+import errno
 import json
 import os
 import subprocess
@@ -92,6 +93,23 @@ def test_a_folder_keeps_its_other_files_and_takes_newer_weights(tmp_path):
     assert same(from_pretrained(str(tmp_path)), newer)
     assert sorted(os.listdir(tmp_path)) == ["config.json", "model.safetensors", "vocab.txt"]
     assert not list(tmp_path.parent.glob(".*partial"))
+
+
+def test_a_folder_on_another_disk_than_its_parent_takes_a_model(tmp_path, monkeypatch):
+    disk, replace = tmp_path / "disk", os.replace
+    disk.mkdir()
+    (tmp_path / "model").symlink_to(disk)
+
+    def replace_on_one_disk(source, target):
+        if len({disk in path.resolve().parents for path in (source, target)}) > 1:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", replace_on_one_disk)
+    model = new("GPT")
+    save_pretrained(model, tmp_path / "model")
+    assert same(from_pretrained(disk), model)
+    assert sorted(os.listdir(disk)) == ["config.json", "model.safetensors"]
 
 
 def test_another_model_in_the_folder_is_not_overwritten(tmp_path):
