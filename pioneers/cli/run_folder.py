@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from pioneers.tokenizers import FastBPE, WordPiece
+from pioneers.weights.files import CONFIG
 
 COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result
 PARTIAL = "run.json.partial"
@@ -90,7 +91,8 @@ class RunFolder:
             saved: dict[str, Any] = json.loads(file.read_text())
         except json.JSONDecodeError as error:
             raise ValueError(f"{file} is damaged ({error}); give --out a new folder") from error
-        if saved != self.settings and self.checkpoint.exists():
+        trained = self.checkpoint.exists() or (self.path / CONFIG).exists()
+        if saved != self.settings and trained:
             changed = [_difference(name, saved, self.settings) for name in self.settings]
             raise ValueError(
                 f"{self.path} holds a run with {', '.join(filter(None, changed))}; ask for the same to go "
@@ -104,4 +106,6 @@ def _difference(name: str, saved: dict[str, Any], asked: dict[str, Any]) -> str:
         return ""
     if name == "data":
         return "other data"
+    if name == "model":
+        return f"the model {saved.get(name)} (now {asked[name]})"
     return f"--{name.replace('_', '-')} {saved.get(name)} (now {asked[name]})"

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -203,7 +204,17 @@ def test_other_settings_in_the_same_folder_are_refused(command, trained, sources
     copy = tmp_path / "copy.txt"
     copy.write_text(Path(sources["gpt"][1]).read_text())
     assert main(command("gpt", folder, "--text", copy)) == 0  # the same text under another name
-    assert fails(command("bert", folder)).startswith(f"{folder} holds a run with --model gpt (now bert), ")
+    assert fails(command("bert", folder)).startswith(
+        f"{folder} holds a run with the model gpt (now bert), "
+    )
+
+
+def test_a_result_without_its_checkpoint_is_kept_from_other_settings(command, trained, tmp_path, fails):
+    for file in ("run.json", "tokenizer.json", "config.json", "model.safetensors"):
+        shutil.copy(trained("gpt") / file, tmp_path)
+    assert fails(command("gpt", tmp_path, "--d-model", "15")).startswith(
+        f"{tmp_path} holds a run with --d-model 12 (now 15); "
+    )
 
 
 @pytest.mark.parametrize(
