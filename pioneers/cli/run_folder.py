@@ -7,13 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from filelock import FileLock, Timeout
 from torch import nn
 
 from pioneers.tokenizers import FastBPE, WordPiece
+from pioneers.training.processes import rank
 from pioneers.weights.files import CONFIG
 
 COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result
-PARTIAL = "run.json.partial"
+PARTIAL, LOCK = "run.json.partial", ".lock"
 
 
 class Saved(NamedTuple):
@@ -51,12 +53,16 @@ class RunFolder:
         except OSError as error:
             raise OSError(f"cannot write to {path} ({error.strerror}); give another --out") from error
         self.begun = self._saved() == settings
+        self.lock = FileLock(path / LOCK, timeout=0)
 
     def claim(self, model: nn.Module, tokenizer: FastBPE | WordPiece | None) -> None:
         """Make sure of the room a run needs, and leave its settings and tokenizer in the folder.
 
+        From here on the first process holds ``lock``; whoever claims the folder releases it.
+
         Raises:
             OSError: the disk has too little room.
+            ValueError: another process is training in the folder.
         """
         needed = COPIES * sum(p.numel() * p.element_size() for p in model.parameters())
         free = shutil.disk_usage(self.path).free
@@ -65,6 +71,13 @@ class RunFolder:
                 f"the run needs about {needed / 1e6:,.0f} MB and the disk of {self.path} has "
                 f"{free / 1e6:,.0f} MB left; make room, or give another --out"
             )
+        if rank() == 0:
+            try:
+                self.lock.acquire()
+            except Timeout as error:
+                raise ValueError(
+                    f"another process is training in {self.path}; wait for it, or give another --out"
+                ) from error
         if not self.begun:
             partial = self.path / PARTIAL
             partial.write_text(json.dumps(self.settings, indent=2))
@@ -84,7 +97,7 @@ class RunFolder:
         """The settings of the run in the folder, or None where a run may begin."""
         file = self.path / "run.json"
         if not file.exists():
-            if any(other.name != PARTIAL for other in self.path.iterdir()):
+            if any(other.name not in (PARTIAL, LOCK) for other in self.path.iterdir()):
                 raise ValueError(f"{self.path} holds other files and no run; give --out a new folder")
             return None
         try:

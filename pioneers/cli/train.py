@@ -41,11 +41,20 @@ def run(args: Namespace) -> int:
     join(device)
     config = _train_config(args)
     folder, task = _first_process_first(lambda: _prepare(args, recipe, device))
-    done = agree(saved_step(folder.checkpoint))
-    _announce(args, folder, task, device, done)
+    try:
+        _announce(args, folder, task, device)
+        history = _train(folder, task, config, device)
+        _conclude(args, recipe, folder, history)
+    finally:
+        folder.lock.release()
+    return 0
+
+
+def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> list[Row]:
+    """The history of the run; the folder becomes a model folder."""
 
     def evaluate(model: nn.Module) -> dict[str, float]:
-        with autocast(device, args.precision):
+        with autocast(device, config.precision):
             return task.evaluate(model)
 
     try:
@@ -63,8 +72,7 @@ def run(args: Namespace) -> int:
         raise KeyboardInterrupt(_how_to_go_on(folder, config.max_steps)) from None
     load_weights(best_path(folder.checkpoint), task.model)
     save_pretrained(task.model, folder.path)
-    _conclude(args, recipe, folder, history)
-    return 0
+    return history
 
 
 def _fill(name: str, parser: Parser) -> None:
@@ -172,7 +180,8 @@ def _first_process_first(make: Callable[[], T]) -> T:
     return made if rank() == 0 else make()
 
 
-def _announce(args: Namespace, folder: RunFolder, task: Task, device: torch.device, done: int | None) -> None:
+def _announce(args: Namespace, folder: RunFolder, task: Task, device: torch.device) -> None:
+    done = agree(saved_step(folder.checkpoint))
     size = sum(p.numel() for p in task.model.parameters())
     _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, to learn from {task.amount}")
     if done is None:

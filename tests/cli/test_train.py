@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file
 
 import pioneers
@@ -143,6 +144,28 @@ def test_a_killed_run_goes_on_as_if_it_had_never_stopped(command, tmp_path):
     assert (tmp_path / "killed" / "model.safetensors").read_bytes() == (
         tmp_path / "straight" / "model.safetensors"
     ).read_bytes()
+
+
+def test_a_folder_trains_for_one_command_at_a_time(command, tmp_path, fails):
+    arguments = command("gpt", tmp_path / "run", steps=100_000)
+    first = start(arguments)
+    wait_for(tmp_path / "run" / "checkpoint.safetensors", first)
+    try:
+        assert fails(arguments) == (
+            f"another process is training in {tmp_path / 'run'}; wait for it, or give another --out"
+        )
+    finally:
+        first.kill()
+        first.communicate()
+    with FileLock(tmp_path / "run" / ".lock", timeout=0):
+        assert not (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_a_lock_alone_does_not_make_a_folder_foreign(command, tmp_path):
+    (tmp_path / ".lock").touch()
+    assert main(command("vit", tmp_path)) == 0
+    with FileLock(tmp_path / ".lock", timeout=0):  # the run has given it back
+        assert pioneers.from_pretrained(tmp_path)
 
 
 def test_ctrl_c_says_what_is_saved_and_how_to_go_on(command, tmp_path):
