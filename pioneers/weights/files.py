@@ -59,7 +59,8 @@ def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callabl
     """Write ``config.json`` and ``model.safetensors`` to a folder, new or not; its other files stay.
 
     Both are written to a folder inside (beside, where the folder is new) and moved when they are complete: a
-    crash or a full disk leaves everything as it was. A folder that holds a model of another configuration is not touched.
+    crash or a full disk leaves everything as it was. A folder that holds a model of another configuration is
+    not touched.
 
     Args:
         folder: where to.

@@ -115,6 +115,8 @@ def export(model: nn.Module, folder: str | os.PathLike[str]) -> None:
         "model_type": layout.model_type,
         **fields_to_theirs(_config(model), layout.fields),
     }
+    if layout.model is GPT and config["vocab_size"] != GPTConfig.preset("gpt2").vocab_size:
+        config |= {"bos_token_id": None, "eos_token_id": None}  # left out, they mean GPT-2's 50256
     write_folder(Path(folder), config, lambda path: write_tensors(path, layout.theirs(model)))
 
 

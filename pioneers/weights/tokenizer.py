@@ -54,6 +54,8 @@ def save_tokenizer(tokenizer: ByteLevelBPE | WordPiece, folder: str | os.PathLik
     else:
         tokenizer.save_gpt2(folder / "merges.txt", folder / "vocab.json")
         notes = {"tokenizer_class": "GPT2Tokenizer"}
+        if "<|endoftext|>" not in tokenizer.special_ids:  # transformers would add it, beyond the vocabulary
+            notes |= dict.fromkeys(("bos_token", "eos_token", "unk_token"))
     (folder / "tokenizer_config.json").write_text(json.dumps(notes, indent=2), encoding="utf-8")
 
 

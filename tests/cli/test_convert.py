@@ -53,6 +53,11 @@ def test_transformers_reads_model_and_tokenizer(kind, name, trained, tmp_path):
     ours = outputs(pioneers.from_pretrained(trained(kind)), kind)
     torch.testing.assert_close(logits, ours, rtol=0, atol=1e-5)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "theirs")
+    assert len(tokenizer) == theirs.config.vocab_size
+    if kind == "gpt":
+        assert (
+            theirs.config.eos_token_id is theirs.generation_config.eos_token_id is tokenizer.eos_token is None
+        )
     text = "The value of an expression, 1,234 words!"
     assert tokenizer.encode(text, add_special_tokens=False) == load_tokenizer(trained(kind)).encode(text)
 

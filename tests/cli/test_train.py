@@ -227,9 +227,7 @@ def test_other_settings_in_the_same_folder_are_refused(command, trained, sources
     copy = tmp_path / "copy.txt"
     copy.write_text(Path(sources["gpt"][1]).read_text())
     assert main(command("gpt", folder, "--text", copy)) == 0  # the same text under another name
-    assert fails(command("bert", folder)).startswith(
-        f"{folder} holds a run with the model gpt (now bert), "
-    )
+    assert fails(command("bert", folder)).startswith(f"{folder} holds a run with the model gpt (now bert), ")
 
 
 def test_a_result_without_its_checkpoint_is_kept_from_other_settings(command, trained, tmp_path, fails):

@@ -256,6 +256,16 @@ def test_what_was_exported_is_read_by_the_other_library_and_by_us(name, tmp_path
     assert same(back, model)
 
 
+@pytest.mark.parametrize(("vocab_size", "end"), [(50257, 50256), (V, None), (50304, None)])
+def test_the_end_of_a_text_has_an_id_where_the_vocabulary_is_that_of_gpt2(
+    vocab_size, end, tmp_path, transformers
+):
+    sizes = {"max_seq_len": T, "d_model": 2, "num_layers": 1, "num_heads": 1}
+    export(GPT(GPTConfig(vocab_size=vocab_size, **sizes)), tmp_path)
+    theirs = transformers.AutoConfig.from_pretrained(tmp_path)
+    assert (theirs.bos_token_id, theirs.eos_token_id) == (end, end)
+
+
 def test_settings_without_a_counterpart_are_not_exported(tmp_path):
     for change, message in {
         ("norm_first", False): "norm_first=False has no counterpart in Hugging Face's model, only True has",

@@ -64,6 +64,15 @@ def test_byte_pairs_are_read_from_the_librarys_format(tmp_path, transformers):
     assert load_tokenizer(saved).merges == bpe().merges
 
 
+def test_a_special_token_of_gpt2_is_one_for_the_library_too(tmp_path, transformers):
+    end = "<|endoftext|>"
+    ours = ByteLevelBPE(bpe().merges, [end])
+    save_tokenizer(ours, tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert len(theirs) == ours.vocab_size
+    assert (theirs.eos_token, theirs.eos_token_id) == (end, ours.special_ids[end])
+
+
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_wordpiece_is_read_from_the_librarys_format(lowercase, tmp_path, transformers):
     save_tokenizer(WordPiece(PIECES, lowercase=lowercase), tmp_path)
