@@ -52,7 +52,7 @@ def fit(
             weighted: rows, unless the loss leaves out padding and the like.
 
     Raises:
-        FloatingPointError: the loss is not a number any more; the last good checkpoint is kept.
+        FloatingPointError: loss or gradient are not a number any more; the last good checkpoint is kept.
         ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
             has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
 
@@ -81,7 +81,9 @@ def fit(
         log = last or step % config.log_every == 0
         save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
         if log or save:
-            value = _finite(total(loss).item(), step)
+            value = _finite("loss", total(loss).item(), step)
+            if not update.scaler.is_enabled():  # it would have left out such a step
+                _finite("gradient", grad_norm.item(), step)
         if log:
             rate = speed.rate()
             bar.set_postfix(loss=f"{value:.3f}", **{unit: f"{r:,.0f}" for unit, r in rate.items()})
@@ -144,12 +146,13 @@ def _save(
     save_checkpoint(path, model, update.optimizer, done | {"scaler": update.scaler.state_dict()})
 
 
-def _finite(loss: float, step: int) -> float:
-    if not math.isfinite(loss):
+def _finite(name: str, value: float, step: int) -> float:
+    if not math.isfinite(value):
         raise FloatingPointError(
-            f"the loss is {loss} at step {step}: lower lr, lengthen the warm-up, or train in precision='fp32'"
+            f"the {name} is {value} at step {step}: "
+            f"lower lr, lengthen the warm-up, or train in precision='fp32'"
         )
-    return loss
+    return value
 
 
 def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) -> dict[str, float]:

@@ -161,6 +161,22 @@ def test_a_loss_that_is_not_a_number_stops_the_run_before_it_is_saved(tmp_path):
     assert load_checkpoint(path, tiny_gpt())["step"] == 5
 
 
+def test_a_gradient_that_is_not_a_number_stops_the_run_before_it_is_saved(tmp_path):
+    path = tmp_path / "run.safetensors"
+    model = tiny_gpt()
+    calls = iter(range(20))
+
+    def poisoned(model, batch):
+        """At step 9, which is saved and not logged, the loss is finite and its gradient is not."""
+        weight = model.embed.token.weight
+        nothing = (weight - weight.detach()).sum().sqrt()  # its slope is infinite
+        return lm_loss(model, batch) + (0 * nothing if next(calls) == 9 else 0)
+
+    with pytest.raises(FloatingPointError, match=r"gradient is nan at step 9: lower lr"):
+        fit(model, poisoned, batches(), CONFIG, checkpoint=path)
+    assert load_checkpoint(path, tiny_gpt())["step"] == 5
+
+
 def test_weights_load_without_an_optimizer_and_tied_ones_stay_tied(tmp_path):
     path = tmp_path / "run.safetensors"
     trained = tiny_gpt()
