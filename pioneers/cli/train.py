@@ -17,11 +17,12 @@ from pioneers.cli.train_help import EXAMPLES, RESULTS, SUMMARIES
 from pioneers.device import autocast, best_device, seed_everything
 from pioneers.training import TrainConfig, best_path, fit, load_weights, saved_step
 from pioneers.training.metrics import Row
-from pioneers.training.processes import agree, join, rank
+from pioneers.training.processes import agree, join, launched, rank
 from pioneers.weights import save_pretrained
 
 T = TypeVar("T")
 
+OTHERWISE = "give a lower --lr, more --warmup-steps or --precision fp32, and another --out"
 UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # what may differ when a run goes on
 
 
@@ -69,10 +70,19 @@ def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.dev
             count=task.count,
         )
     except KeyboardInterrupt:
+        if folder.checkpoint.exists() and not launched():  # of several processes each stops elsewhere
+            _save_best(folder, task)
         raise KeyboardInterrupt(_how_to_go_on(folder, config.max_steps)) from None
+    except FloatingPointError as error:
+        what = str(error).split(":")[0]
+        raise FloatingPointError(f"{what}. The same command would stop there again: {OTHERWISE}") from error
+    _save_best(folder, task)
+    return history
+
+
+def _save_best(folder: RunFolder, task: Task) -> None:
     load_weights(best_path(folder.checkpoint), task.model)
     save_pretrained(task.model, folder.path)
-    return history
 
 
 def _fill(name: str, parser: Parser) -> None:

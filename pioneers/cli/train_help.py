@@ -30,7 +30,8 @@ results, in the folder that --out names:
   checkpoint.best.safetensors     the best weights so far, by val_loss; at an evaluation
   checkpoint.safetensors          the last weights, with all that is needed to go on; every
                                   --checkpoint-every steps, and at the end
-  config.json, model.safetensors  the model, with the best weights; at the end
+  config.json, model.safetensors  the model, with the best weights; at the end, and after Ctrl-C once
+                                  there is a checkpoint (a run of one process)
   curve.png                       the losses as a picture, if matplotlib is installed; at the end
 
 In a line of metrics.jsonl: step, from 0 on; loss, of the batch of that step; grad_norm, the length

@@ -181,7 +181,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(command, tmp_path):
     assert int(done[1]) % 3 == 0
 
 
-def test_an_interrupted_run_says_where_it_is_and_goes_on_from_there(command, tmp_path, capsys, monkeypatch):
+def test_an_interrupted_run_leaves_a_model_and_goes_on(command, trained, tmp_path, capsys, monkeypatch):
     with monkeypatch.context() as patch:
         windows = RandomWindows.__call__
 
@@ -193,9 +193,14 @@ def test_an_interrupted_run_says_where_it_is_and_goes_on_from_there(command, tmp
         patch.setattr(RandomWindows, "__call__", interrupted)
         assert main(command("gpt", tmp_path)) == 130
     assert f"interrupted; 3 of 7 steps are in {tmp_path}: the same command" in capsys.readouterr().err
+    result, best = (load_file(tmp_path / f"{name}.safetensors") for name in ("model", "checkpoint.best"))
+    assert all(torch.equal(tensor, best[name]) for name, tensor in result.items())
+    assert isinstance(pioneers.from_pretrained(tmp_path), GPT)
     assert main(command("gpt", tmp_path)) == 0
     assert f"goes on in {tmp_path} after step 3 of 7" in capsys.readouterr().out
-    assert [row[0] for row in losses(tmp_path)] == [0, 2, 4, 6]
+    assert losses(tmp_path) == losses(trained("gpt"))
+    for file in ("model.safetensors", "checkpoint.safetensors"):
+        assert (tmp_path / file).read_bytes() == (trained("gpt") / file).read_bytes()
 
 
 def test_interrupted_before_the_first_checkpoint_nothing_is_promised(command, tmp_path, capsys, monkeypatch):
@@ -318,7 +323,10 @@ def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, t
 def test_a_loss_that_is_no_number_ends_the_run_with_advice(command, tmp_path, fails, monkeypatch, capsys):
     monkeypatch.setattr("pioneers.cli.tasks.causal_lm_loss", lambda logits, targets: logits.sum() * torch.nan)
     monkeypatch.setattr(train, "_say", lambda line: None)
-    assert "the loss is nan at step 0: lower lr" in fails(command("gpt", tmp_path))
+    assert fails(command("gpt", tmp_path)) == (
+        "the loss is nan at step 0. The same command would stop there again: give a lower --lr, more "
+        "--warmup-steps or --precision fp32, and another --out"
+    )
 
 
 def test_a_missing_matplotlib_costs_the_curve_only(command, tmp_path, capsys, monkeypatch):
