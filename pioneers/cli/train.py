@@ -16,6 +16,8 @@ from pioneers.cli.tasks import Frame, Task
 from pioneers.cli.train_help import EXAMPLES, RESULTS, SUMMARIES
 from pioneers.device import autocast, best_device, seed_everything
 from pioneers.training import TrainConfig, best_path, fit, load_weights, saved_step
+from pioneers.training.checkpoint import saved_progress
+from pioneers.training.loop import exhausted
 from pioneers.training.metrics import Row
 from pioneers.training.processes import agree, join, launched, rank
 from pioneers.weights import save_pretrained
@@ -43,7 +45,7 @@ def run(args: Namespace) -> int:
     config = _train_config(args)
     folder, task = _first_process_first(lambda: _prepare(args, recipe, device))
     try:
-        _announce(args, folder, task, device)
+        _announce(folder, task, config, device)
         history = _train(folder, task, config, device)
         _conclude(args, recipe, folder, history)
     finally:
@@ -190,16 +192,18 @@ def _first_process_first(make: Callable[[], T]) -> T:
     return made if rank() == 0 else make()
 
 
-def _announce(args: Namespace, folder: RunFolder, task: Task, device: torch.device) -> None:
-    done = agree(saved_step(folder.checkpoint))
+def _announce(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> None:
+    saved = agree(saved_progress(folder.checkpoint))
     size = sum(p.numel() for p in task.model.parameters())
     _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, to learn from {task.amount}")
-    if done is None:
+    if saved is None:
         _say(f"begins in {folder.path}")
-    elif done < args.steps:
-        _say(f"goes on in {folder.path} after step {done} of {args.steps}")
+    elif saved["step"] == config.max_steps:
+        _say(f"has made all {config.max_steps} steps in {folder.path} before")
+    elif exhausted(saved["history"], config):
+        _say(f"had stopped early in {folder.path}, after step {saved['step']}: --patience {config.patience}")
     else:
-        _say(f"has made all {done} steps in {folder.path} before")
+        _say(f"goes on in {folder.path} after step {saved['step']} of {config.max_steps}")
 
 
 def _how_to_go_on(folder: RunFolder, steps: int) -> str:

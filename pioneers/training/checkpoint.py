@@ -108,10 +108,20 @@ def saved_step(path: str | Path) -> int | None:
     Raises:
         ValueError: the file is truncated or damaged, or is no checkpoint of a training run.
     """
+    saved = saved_progress(path)
+    return None if saved is None else int(saved["step"])
+
+
+def saved_progress(path: str | Path) -> dict[str, Any] | None:
+    """The ``progress`` in the checkpoint at ``path``, or None where there is no checkpoint yet.
+
+    Raises:
+        ValueError: the file is truncated or damaged, or is no checkpoint of a training run.
+    """
     if not Path(path).exists():
         return None
     with _opened(Path(path)) as file:
-        return int(_progress(path, file.metadata() or {})["step"])
+        return _progress(path, file.metadata() or {})
 
 
 def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def fit(
     update = Update(model, loss_fn, config, count, device)
     first, history = _resume(checkpoint, model, update, config)
     file, speed = MetricsFile(metrics, history), Speed()
-    bar = _bar(range(first, 0 if _exhausted(history, config) else config.max_steps), config)
+    bar = _bar(range(first, 0 if exhausted(history, config) else config.max_steps), config)
     model.train()
     for step in bar:
         batch = batches(step)
@@ -91,7 +91,7 @@ def fit(
             history.append(row | _evaluate(model, evaluate, config))
             file.write(history[-1] | {"lr": config.lr_at(step)} | rate)
             _keep_best(checkpoint, model, history, config)
-        stop = log and _exhausted(history, config)
+        stop = log and exhausted(history, config)
         if save or (stop and checkpoint is not None):
             _save(checkpoint, model, update, history, config, step + 1)
         if stop:
@@ -188,7 +188,7 @@ def _keep_best(
         save_weights(best_path(checkpoint), model)
 
 
-def _exhausted(history: list[Row], config: TrainConfig) -> bool:
+def exhausted(history: list[Row], config: TrainConfig) -> bool:
     """Whether ``patience`` rows have passed since the best one."""
     if config.patience is None or not history:
         return False

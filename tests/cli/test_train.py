@@ -125,6 +125,16 @@ def test_a_finished_run_is_not_repeated(command, trained, capsys):
     assert (trained("gpt") / "metrics.jsonl").read_text() == before
 
 
+def test_a_run_that_stopped_early_is_not_said_to_go_on(command, tmp_path, capsys, monkeypatch):
+    scores = iter([1.0, 2.0])
+    monkeypatch.setattr(Task, "evaluate", lambda task, model: {"val_loss": next(scores)})
+    for _ in range(2):
+        assert main(command("gpt", tmp_path, "--patience", "1")) == 0
+    begun, again = re.findall(r"^(?:begins|had|goes) .*", capsys.readouterr().out, re.MULTILINE)
+    assert begun == f"begins in {tmp_path}"
+    assert again == f"had stopped early in {tmp_path}, after step 3: --patience 1"
+
+
 def test_a_killed_run_goes_on_as_if_it_had_never_stopped(command, tmp_path):
     often = ["--log-every", "10", "--checkpoint-every", "10"]
     arguments = command("gpt", tmp_path / "killed", *often, steps=80)
