@@ -41,8 +41,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: after ``--help`` (status 0), or the arguments are wrong (status 2).
     """
+    smaller = ""
     try:
         args = make_parser().parse_args(argv)
+        smaller = MORE_MEMORY if hasattr(args, "batch_size") else ""
         return int(args.run(args))
     except KeyboardInterrupt as stop:
         if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("PIONEERS_DEBUG"):
             raise
-        print(f"pioneers: error: {one_line(error)}", file=sys.stderr)
+        print(f"pioneers: error: {one_line(error, smaller)}", file=sys.stderr)
         return 1
 
 
@@ -68,12 +70,19 @@ def make_parser() -> Parser:
     return parser
 
 
-def one_line(error: Exception) -> str:
-    """What went wrong, on one line. Errors of kinds that nobody foresaw also say what kind they are."""
+def one_line(error: Exception, smaller: str = "") -> str:
+    """What went wrong, on one line. Errors of kinds that nobody foresaw also say what kind they are.
+
+    Args:
+        error: what went wrong.
+        smaller: what to say behind a lack of memory.
+    """
     text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return "not enough memory" + (f" ({text})" if text else "") + smaller
     if not isinstance(error, ValueError | RuntimeError | OSError | ImportError | ArithmeticError):
         return f"{type(error).__name__}: {text}; PIONEERS_DEBUG=1 shows where, please report it"
-    return text + (MORE_MEMORY if "memory" in text and isinstance(error, RuntimeError) else "")
+    return text + (smaller if "memory" in text and isinstance(error, RuntimeError) else "")
 
 
 def _fill(name: str, parser: Parser) -> None:

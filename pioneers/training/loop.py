@@ -55,6 +55,7 @@ def fit(
         FloatingPointError: loss or gradient are not a number any more; the last good checkpoint is kept.
         ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
             has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
+        OSError: the checkpoint or the metrics cannot be written; the message names the file.
 
     Example:
         >>> def loss_fn(model, x):

@@ -1,9 +1,11 @@
 """What a run reports while it runs: a file with one JSON object per line, and its speed."""
 
+import contextlib
 import json
 import math
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,22 +35,30 @@ class MetricsFile:
         path: where; ``None`` writes nothing, and so do all processes but the first.
         history: the rows of the run so far. The file is made to hold exactly these, so that a resumed run
             repeats none and a new one begins with an empty file.
+
+    Raises:
+        OSError: the file cannot be written; the message names it.
     """
 
     def __init__(self, path: str | Path | None, history: list[Row]) -> None:
         self.path = None if path is None or rank() else Path(path)
         if self.path is None:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        written = {row["step"]: row for row in read_metrics(self.path)} if self.path.exists() else {}
-        partial = self.path.with_name(self.path.name + ".partial")
-        partial.write_text("".join(_line(written.get(row["step"], row)) for row in history))
-        os.replace(partial, self.path)
+        with _named(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            written = {row["step"]: row for row in read_metrics(self.path)} if self.path.exists() else {}
+            partial = self.path.with_name(self.path.name + ".partial")
+            partial.write_text("".join(_line(written.get(row["step"], row)) for row in history))
+            os.replace(partial, self.path)
 
     def write(self, row: Row) -> None:
-        """Append a row."""
+        """Append a row.
+
+        Raises:
+            OSError: it cannot be written; the message names the file.
+        """
         if self.path is not None:
-            with open(self.path, "a") as file:
+            with _named(self.path), open(self.path, "a") as file:
                 file.write(_line(row))
 
 
@@ -74,6 +84,17 @@ class Speed:
     def rate(self) -> dict[str, float]:
         """The rate under its unit, ``"tokens/s"`` or ``"rows/s"``."""
         return {f"{self.unit}/s": self.count / (time.perf_counter() - self.since)}
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OSError(
+            f"cannot write the metrics to {path} ({error.strerror}); cure that and start again: a run with a "
+            f"checkpoint goes on from it"
+        ) from error
 
 
 def _line(row: Row) -> str:

@@ -16,9 +16,10 @@ from pioneers.cli.train_help import SUMMARIES
 PAGES = [[name] for name in COMMANDS] + [["train", model] for model in SUMMARIES]
 
 
-def fill_with(monkeypatch, run):
+def fill_with(monkeypatch, run, **defaults):
     """Let the command `doctor` be something else."""
-    module = types.SimpleNamespace(add_arguments=lambda parser: None, run=run)
+    add_arguments = lambda parser: parser.set_defaults(**defaults)  # noqa: E731
+    module = types.SimpleNamespace(add_arguments=add_arguments, run=run)
     monkeypatch.setitem(sys.modules, "pioneers.cli.doctor", module)
 
 
@@ -123,13 +124,37 @@ def test_unforeseen_errors_are_one_line_too(fails, monkeypatch):
         main(["doctor"])
 
 
-def test_a_lack_of_memory_says_what_needs_less(fails, monkeypatch):
-    def run(args):
-        raise RuntimeError("out of memory.\nTried to allocate 3 GiB")
+def test_a_command_that_cannot_be_loaded_is_an_error_of_one_line(fails, monkeypatch):
+    def add_arguments(parser):
+        raise ImportError("No module named 'torch'")
 
+    monkeypatch.setitem(
+        sys.modules, "pioneers.cli.doctor", types.SimpleNamespace(add_arguments=add_arguments)
+    )
+    assert fails(["doctor"]) == "No module named 'torch'"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (
+            RuntimeError("out of memory.\nTried to allocate 3 GiB"),
+            "out of memory. Tried to allocate 3 GiB",
+        ),
+        (MemoryError(), "not enough memory"),
+        (MemoryError("Unable to allocate 3 GiB"), "not enough memory (Unable to allocate 3 GiB)"),
+    ],
+)
+def test_a_lack_of_memory_says_what_needs_less_where_there_is_such_an_option(
+    error, message, fails, monkeypatch
+):
+    def run(args):
+        raise error
+
+    fill_with(monkeypatch, run, batch_size=16)
+    assert fails(["doctor"]) == f"{message}; a smaller --batch-size needs less memory"
     fill_with(monkeypatch, run)
-    expected = "out of memory. Tried to allocate 3 GiB; a smaller --batch-size needs less memory"
-    assert fails(["doctor"]) == expected
+    assert fails(["doctor"]) == message
 
 
 @pytest.mark.parametrize(

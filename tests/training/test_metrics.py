@@ -119,6 +119,27 @@ def test_numbers_json_does_not_have_become_null(tmp_path):
     assert json.loads(path.read_text(), parse_constant=pytest.fail)["ratio"] is None
 
 
+def test_metrics_that_cannot_be_written_are_named(tmp_path):
+    (tmp_path / "file").touch()
+    reason = r"run\.jsonl \(.+\); cure that and start again: a run with a checkpoint goes on from it"
+    with pytest.raises(OSError, match=rf"cannot write the metrics to .*{reason}"):
+        fit(tiny_gpt(), lm_loss, batches, CONFIG, metrics=tmp_path / "file" / "run.jsonl")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no file that is always full")
+def test_a_disk_that_fills_up_while_training_is_named(tmp_path):
+    path = tmp_path / "run.jsonl"
+
+    def filling(step):
+        if step == 1:
+            path.unlink()
+            path.symlink_to("/dev/full")
+        return batches(step)
+
+    with pytest.raises(OSError, match=r"metrics to .*run\.jsonl \(No space left on device\); cure that"):
+        fit(tiny_gpt(), lm_loss, filling, CONFIG, metrics=path)
+
+
 def test_a_missing_metrics_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no metrics at .*run.jsonl; they are written by fit"):
         read_metrics(tmp_path / "run.jsonl")
