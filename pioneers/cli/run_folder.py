@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
-from torch import nn
 
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.training.processes import rank
@@ -55,22 +54,28 @@ class RunFolder:
         self.begun = self._saved() == settings
         self.lock = FileLock(path / LOCK, timeout=0)
 
-    def claim(self, model: nn.Module, tokenizer: FastBPE | WordPiece | None) -> None:
-        """Make sure of the room a run needs, and leave its settings and tokenizer in the folder.
-
-        From here on the first process holds ``lock``; whoever claims the folder releases it.
+    def check_room(self, weights: int) -> None:
+        """Make sure of the room that a run needs beyond the files it has already; ``weights`` is in bytes.
 
         Raises:
             OSError: the disk has too little room.
-            ValueError: another process is training in the folder.
         """
-        needed = COPIES * sum(p.numel() * p.element_size() for p in model.parameters())
-        free = shutil.disk_usage(self.path).free
+        there = sum(file.stat().st_size for file in self.path.glob("*.safetensors"))
+        needed, free = COPIES * weights - there, shutil.disk_usage(self.path).free
         if free < needed:
             raise OSError(
                 f"the run needs about {needed / 1e6:,.0f} MB and the disk of {self.path} has "
                 f"{free / 1e6:,.0f} MB left; make room, or give another --out"
             )
+
+    def claim(self, tokenizer: FastBPE | WordPiece | None) -> None:
+        """Leave the run's settings and tokenizer in the folder, and keep others out of it.
+
+        From here on the first process holds ``lock``; whoever claims the folder releases it.
+
+        Raises:
+            ValueError: another process is training in the folder.
+        """
         if rank() == 0:
             try:
                 self.lock.acquire()

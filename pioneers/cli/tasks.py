@@ -77,6 +77,19 @@ class Frame:
     batch_size: int
     seed: int
 
+    def build(self, make: Callable[[], nn.Module]) -> nn.Module:
+        """The model on its device, once it is sure that the disk has room for the run.
+
+        Args:
+            make: makes the model; first without any numbers, to see how large it is.
+
+        Raises:
+            OSError: the disk has too little room.
+        """
+        with torch.device("meta"):
+            self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
+        return make().to(self.device)
+
     def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
         """Windows of T + 1 tokens from a part of a text."""
         tokens = torch.tensor(tokenizer.encode(text), device=self.device)
@@ -101,7 +114,7 @@ def language_modelling(text: str, config: GPTConfig, frame: Frame) -> Task:
         return causal_lm_loss(model(input_ids), targets)
 
     return Task(
-        model=GPT(config.replace(vocab_size=tokenizer.vocab_size)).to(frame.device),
+        model=frame.build(lambda: GPT(config.replace(vocab_size=tokenizer.vocab_size))),
         loss_fn=loss_fn,
         batches=batches,
         held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
@@ -132,7 +145,7 @@ def masked_modelling(text: str, config: BERTConfig, frame: Frame) -> Task:
         return masked_lm_loss(model(input_ids, where=targets != -100).masked_lm, targets)
 
     return Task(
-        model=BERTForPretraining(config).to(frame.device),
+        model=frame.build(lambda: BERTForPretraining(config)),
         loss_fn=loss_fn,
         batches=hidden(train, frame.seed),
         held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
@@ -173,7 +186,7 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, frame: Fra
         return ((best == batch.targets) | (batch.targets == -100)).all(dim=1).float().mean().item()
 
     return Task(
-        model=Transformer(config.replace(vocab_size=tokenizer.vocab_size)).to(frame.device),
+        model=frame.build(lambda: Transformer(config.replace(vocab_size=tokenizer.vocab_size))),
         loss_fn=loss_fn,
         batches=batches,
         held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
@@ -189,7 +202,7 @@ def image_classification(data: tuple[Digits, Digits], config: ViTConfig, frame: 
     train, test = (Digits(*(part.to(frame.device) for part in some)) for some in data)
     judged = [part[:HELD_OUT_IMAGES].split(frame.batch_size) for part in test]
     return Task(
-        model=ViT(config).to(frame.device),
+        model=frame.build(lambda: ViT(config)),
         loss_fn=lambda model, batch: classification_loss(model(batch[0]), batch[1]),
         batches=RandomRows(*train, batch_size=frame.batch_size, seed=frame.seed),
         held_out=list(zip(*judged, strict=True)),

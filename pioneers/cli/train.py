@@ -180,7 +180,7 @@ def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[Run
     seed_everything(args.seed)
     frame = Frame(folder=folder, device=device, batch_size=args.batch_size, seed=args.seed)
     task = recipe.build(source.data, config, frame)
-    folder.claim(task.model, task.tokenizer)
+    folder.claim(task.tokenizer)
     return folder, task
 
 

@@ -330,6 +330,22 @@ def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, t
     )
 
 
+def test_a_model_too_large_for_the_disk_is_never_built(command, tmp_path, fails, monkeypatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=10**12))
+    gpt3 = ["--d-model", "12288", "--num-layers", "96", "--num-heads", "96"]
+    assert re.fullmatch(
+        r"the run needs about 5,5\d\d,\d\d\d MB and the disk of .* has 1,000,000 MB left; make room, or .*",
+        fails(command("gpt", tmp_path / "run", *gpt3)),
+    )
+
+
+def test_what_a_run_has_on_disk_is_not_asked_for_again(command, trained, tmp_path, fails, monkeypatch):
+    size = sum(4 * p.numel() for p in pioneers.from_pretrained(trained("gpt")).parameters())
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=4 * size))
+    assert main(command("gpt", trained("gpt"))) == 0
+    assert "the run needs about" in fails(command("gpt", tmp_path / "new"))
+
+
 def test_a_loss_that_is_no_number_ends_the_run_with_advice(command, tmp_path, fails, monkeypatch, capsys):
     monkeypatch.setattr("pioneers.cli.tasks.causal_lm_loss", lambda logits, targets: logits.sum() * torch.nan)
     monkeypatch.setattr(train, "_say", lambda line: None)
