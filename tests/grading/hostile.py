@@ -57,7 +57,7 @@ STRUCTURE = {
     "another name": Attack(flag="renamed", spoil=lambda path: path.rename(path.with_name("Lab 1 (final).ipynb"))),
     "link to another's work": Attack(earns=NOTHING, flag="refused", spoil=take_anothers),
     "check deleted": Attack(flag="deleted", spoil=graded(lambda cells, i: cells.pop(i))),
-    "check copied": Attack(flag="copied", spoil=graded(lambda cells, i: cells.insert(i, cells[i]))),
+    "check copied": Attack(flag="copied", spoil=graded(lambda cells, i: cells.insert(i, nbformat.from_dict(cells[i] | {"id": "copy"})))),
     "check emptied": Attack("", WRONG, NONE, "edited", graded(lambda cells, i: cells[i].update(source=""))),
     "check turned into text": Attack("", WRONG, NONE, "edited", graded(lambda cells, i: cells.__setitem__(i, new_markdown_cell("done", metadata=cells[i].metadata)))),
     "points raised": Attack(flag="points", spoil=graded(lambda cells, i: cells[i].metadata.nbgrader.update(points=100))),
