@@ -19,6 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import torch
 
 from experiments.common import FINISHED, ROOT, run
+from pioneers.grading.grader.watch import resident
 
 
 def measured(*command: str, cwd: Path) -> tuple[float, float]:
@@ -27,16 +28,9 @@ def measured(*command: str, cwd: Path) -> tuple[float, float]:
     with (cwd / "said.txt").open("ab") as said:
         process = psutil.Popen(command, cwd=cwd, stdout=said, stderr=said)
         while process.poll() is None:
-            peak = max(peak, sum(map(_resident, [process, *process.children(recursive=True)])))
+            peak = max(peak, sum(map(resident, [process, *process.children(recursive=True)])))
             time.sleep(0.5)
     return time.perf_counter() - begun, peak / 2**30
-
-
-def _resident(process: psutil.Process) -> int:
-    try:
-        return int(process.memory_info().rss)
-    except psutil.Error:
-        return 0
 
 
 def one_case(*, seed: int, lab: str, size: int) -> dict[str, Any]:

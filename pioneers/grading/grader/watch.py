@@ -39,7 +39,7 @@ class Watch(threading.Thread):
 
     def _look(self, outermost: psutil.Process) -> None:
         family = outermost.children(recursive=True)
-        memory = sum(_resident(process) for process in family)
+        memory = sum(resident(process) for process in family)
         self.peak = max(self.peak, memory)
         if memory > self.limits.memory:
             self.end(f"used more than {self.limits.memory / 2**30:.1f} GiB of memory")
@@ -58,7 +58,8 @@ class Watch(threading.Thread):
             pass
 
 
-def _resident(process: psutil.Process) -> int:
+def resident(process: psutil.Process) -> int:
+    """Bytes of memory that a process holds; 0 if it has ended."""
     try:
         return int(process.memory_info().rss)
     except psutil.Error:
