@@ -56,7 +56,13 @@ def run(
         for seed in seeds
         for case in cases
     ]
-    todo = [asked for asked in wanted if _find(asked, finished) is None]
+    # Case by case: two seeds each pretrain a model of their own, where two cases would wait for the same one.
+    todo = [
+        asked
+        for case in cases
+        for asked in wanted
+        if asked["case"] == case and _find(asked, finished) is None
+    ]
     calls = [partial(one_case, seed=asked["seed"], **config, **cases[asked["case"]]) for asked in todo]
     for row in progress(_run(todo, calls), desc=name, total=len(wanted), initial=len(wanted) - len(todo)):
         finished.append(row)

@@ -27,7 +27,7 @@ from pioneers.grading.grader.jail import Limits
 from pioneers.grading.grader.publish import publish
 from pioneers.grading.grader.record import record, standing
 from pioneers.grading.grader.watch import Watch
-from tests.grading.classroom import FULL, LAB, Classroom, with_cell
+from tests.grading.classroom import FULL, LAB, Classroom
 from tests.grading.hostile import BANK, Attack
 
 PACKAGE, LIBRARY = Path(pioneers.__file__).parent, Path(torch.__file__)
@@ -53,14 +53,9 @@ def hand_in(attack: Attack) -> tuple[Classroom, Path]:
     room, course = prepared()
     shutil.rmtree(course, ignore_errors=True)
     shutil.copytree(room.folder, course)
-    notebook = room.answered(**({} if attack.answer is None else {"softmax": attack.answer}))
-    notebook = with_cell(notebook, attack.cell, "check_softmax") if attack.cell else notebook
-    for cell in notebook.cells:
-        cell.source = cell.source.replace("{course}", str(course)).replace("{root}", str(ROOT))
     room.folder, original = course, room.folder
-    handed_in = room.hand_in(HOSTILE, notebook)
     room.hand_in(HONEST, room.answered())
-    attack.spoil(handed_in)
+    attack.hand_in(room, HOSTILE)
     room.folder = original
     return room, course
 

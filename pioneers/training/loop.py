@@ -82,13 +82,11 @@ def fit(
         log = last or step % config.log_every == 0
         save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
         if log or save:
-            value = _finite("loss", total(loss).item(), step)
-            if not update.scaler.is_enabled():  # it would have left out such a step
-                _finite("gradient", grad_norm.item(), step)
+            value, norm = _finite(total(loss).item(), grad_norm.item(), update, step)
         if log:
             rate = speed.rate()
             bar.set_postfix(loss=f"{value:.3f}", **{unit: f"{r:,.0f}" for unit, r in rate.items()})
-            row = {"step": step, "loss": value, "grad_norm": grad_norm.item()}
+            row = {"step": step, "loss": value, "grad_norm": norm}
             history.append(row | _evaluate(model, evaluate, config))
             file.write(history[-1] | {"lr": config.lr_at(step)} | rate)
             _keep_best(checkpoint, model, history, config)
@@ -147,13 +145,17 @@ def _save(
     save_checkpoint(path, model, update.optimizer, done | {"scaler": update.scaler.state_dict()})
 
 
-def _finite(name: str, value: float, step: int) -> float:
-    if not math.isfinite(value):
-        raise FloatingPointError(
-            f"the {name} is {value} at step {step}: "
-            f"lower lr, lengthen the warm-up, or train in precision='fp32'"
-        )
-    return value
+def _finite(loss: float, grad_norm: float, update: Update, step: int) -> tuple[float, float]:
+    numbers = {"loss": loss, "gradient": grad_norm}
+    if update.scaler.is_enabled():  # it has left out a step with such a gradient
+        del numbers["gradient"]
+    for name, value in numbers.items():
+        if not math.isfinite(value):
+            raise FloatingPointError(
+                f"the {name} is {value} at step {step}: "
+                f"lower lr, lengthen the warm-up, or train in precision='fp32'"
+            )
+    return loss, grad_norm
 
 
 def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) -> dict[str, float]:

@@ -23,7 +23,10 @@ CASES = {"small": {"width": 2}, "large": {"width": 7}}
 
 
 def test_every_case_is_run_with_every_seed(common):
+    begun = []
+
     def one_case(seed, steps, width):
+        begun.append((width, seed))
         return {"loss": seed + steps / width, "curve": (seed, width)}
 
     result = json.loads(common.run("demo", CASES, one_case, config={"steps": 3}).read_text())
@@ -35,6 +38,8 @@ def test_every_case_is_run_with_every_seed(common):
     assert result["command"] == "make experiments NAME=demo"
     assert result["config"] == {"steps": 3}
     assert list((common.RESULTS).iterdir()) == [common.RESULTS / "demo.json"]
+    # seeds of one case stand side by side: each pretrains a model that other cases find ready
+    assert begun == [(case["width"], seed) for case in CASES.values() for seed in range(5)]
 
 
 def test_an_interrupted_experiment_goes_on(common):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import nbformat
 from nbformat.v4 import new_markdown_cell
 
-from .classroom import FULL
+from .classroom import FULL, ROOT, with_cell
 
 NONE, BOTH = {"check_softmax": 0.0, "check_causal_mask": 8.0}, FULL
 WITHHELD = {"check_softmax": None, "check_causal_mask": None}
@@ -24,6 +24,14 @@ class Attack(NamedTuple):
     earns: dict = BOTH
     flag: str = ""
     spoil: Callable[[Path], object] = Path.exists
+
+    def hand_in(self, room, student):
+        """The lab with this attack, where the student's work lies; whom it steals from has handed in before."""
+        notebook = room.answered(**({} if self.answer is None else {"softmax": self.answer}))
+        notebook = with_cell(notebook, self.cell) if self.cell else notebook
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("{course}", str(room.folder)).replace("{root}", str(ROOT))
+        self.spoil(room.hand_in(student, notebook))
 
 
 WRONG = "def softmax(x, dim):\n    return x\n"

@@ -15,7 +15,7 @@ from pioneers.grading.grader.jail import Limits
 from pioneers.grading.grader.publish import publish
 from pioneers.grading.grader.record import record, standing
 
-from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores, with_cell
+from .classroom import FULL, LAB, Classroom, kinds, scores
 from .hostile import BANK
 
 STUDENTS = {name: f"h{number:02}" for number, name in enumerate(BANK)}
@@ -33,12 +33,7 @@ def room(jail, tmp_path_factory):
     room = Classroom(tmp_path_factory.mktemp("hostile"))
     room.hand_in("right", room.answered())
     for name, attack in BANK.items():
-        answers = {} if attack.answer is None else {"softmax": attack.answer}
-        notebook = room.answered(**answers)
-        notebook = with_cell(notebook, attack.cell, "check_softmax") if attack.cell else notebook
-        for cell in notebook.cells:
-            cell.source = cell.source.replace("{course}", str(room.folder)).replace("{root}", str(ROOT))
-        attack.spoil(room.hand_in(STUDENTS[name], notebook))
+        attack.hand_in(room, STUDENTS[name])
     kept = [room.folder / "submitted", room.folder / "source", Path(torch.__file__), Path(judging.__file__)]
     before, book = fingerprint(*kept), (room.folder / "gradebook.db").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
