@@ -67,6 +67,10 @@ class SpanHead(nn.Module):
 def best_span(logits: Tensor, *, max_length: int) -> Tensor:
     """The most likely answer: start and end ``(B, 2)`` with start ≤ end, at most ``max_length`` tokens long.
 
+    All tokens of a span are among those that :class:`SpanHead` allowed. So [CLS], where it is allowed to say
+    that there is no answer, is a span of its own: none reaches from it over the question into the context.
+    Logits made without ``allowed`` have no such bounds: cut [CLS] off first.
+
     Args:
         logits: ``(B, T, 2)`` from :class:`SpanHead`.
         max_length: longest answer, in tokens.
@@ -84,7 +88,9 @@ def best_span(logits: Tensor, *, max_length: int) -> Tensor:
     starts, ends = logits.float().unbind(dim=-1)
     num_tokens = logits.shape[1]
     pairs = torch.ones(num_tokens, num_tokens, dtype=torch.bool, device=logits.device)
-    possible = pairs.triu() & pairs.tril(max_length - 1)
+    barred = (logits <= _lowest(logits) / 2).any(dim=-1).cumsum(dim=1)
+    unbroken = barred[:, :, None] == barred[:, None, :]
+    possible = pairs.triu() & pairs.tril(max_length - 1) & unbroken
     scores = (starts[:, :, None] + ends[:, None, :]).masked_fill(~possible, -torch.inf)
     best = scores.flatten(1).argmax(dim=1)
     return torch.stack([best // num_tokens, best % num_tokens], dim=1)
@@ -94,8 +100,8 @@ class TaskOutput(NamedTuple):
     """The answer to a task.
 
     Attributes:
-        logits: one for each label, or for each choice.
-        hidden: the states that the auxiliary language-model loss is computed from.
+        logits: one for each label, ``(B, num_classes)``, or for each choice, ``(B, C)``.
+        hidden: the states that the auxiliary language-model loss is computed from, ``(rows, T, D)``.
     """
 
     logits: Tensor

@@ -1,4 +1,4 @@
-"""How a task is put to a BERT: its texts between [CLS] and [SEP], padded. Devlin et al. 2019, figure 4."""
+"""How a task is put to a BERT: its texts between [CLS] and [SEP], padded."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -50,7 +50,9 @@ class QuestionInputs(NamedTuple):
     places: Tensor
 
     def answers(self, contexts: Sequence[str], spans: Tensor) -> list[str]:
-        """What ``spans (B, 2)`` of start and end stand for in the ``contexts``; nothing for [CLS].
+        """What ``spans (B, 2)`` of start and end stand for in the ``contexts``.
+
+        Nothing for [CLS], nor for any other span that begins or ends outside of the context.
 
         Example:
             >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "in", "paris", "where"])
@@ -59,12 +61,13 @@ class QuestionInputs(NamedTuple):
             ['Paris']
         """
         rows = torch.arange(len(spans), device=spans.device)
-        first, last = self.places[rows, spans[:, 0], 0].tolist(), self.places[rows, spans[:, 1], 1].tolist()
-        return [context[a:b] for context, a, b in zip(contexts, first, last, strict=True)]
+        first, last = (self.places[rows, spans[:, i]].tolist() for i in (0, 1))
+        found = zip(contexts, first, last, strict=True)
+        return [context[a:b] if a < inside else "" for context, (a, inside), (_, b) in found]
 
 
 def text_inputs(texts: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int) -> BERTInputs:
-    """One text for each label: ``[CLS] text [SEP]``.
+    """One text for each label: ``[CLS] text [SEP]``. Devlin et al. 2019, figure 4 (b).
 
     Args:
         texts: B of them.
@@ -88,8 +91,8 @@ def pair_inputs(
 ) -> BERTInputs:
     """Two texts for each label: ``[CLS] first [SEP] second [SEP]``, in segments 0 and 1.
 
-    ``first`` and ``second`` are equally many texts; too long a pair loses the end of its longer text. The
-    other arguments and the errors are those of :func:`text_inputs`.
+    Devlin et al. 2019, figure 4 (a). ``first`` and ``second`` are equally many texts; too long a pair loses
+    the end of its longer text. The other arguments and the errors are those of :func:`text_inputs`.
 
     Example:
         >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
@@ -109,9 +112,10 @@ def tagging_inputs(
 ) -> tuple[BERTInputs, Tensor]:
     """Sentences in words, each with a tag: the inputs, and the tags of the tokens, ``(B, T)``.
 
-    The tag stands at the first piece of its word; other pieces, special tokens and padding have -100.
-    ``sentences`` are lists of words and ``tags`` lists of as many numbers. The other arguments and the errors
-    are those of :func:`text_inputs`.
+    Devlin et al. 2019, figure 4 (d) and section 5.3. The tag stands at the first piece of its word; other
+    pieces, special tokens and padding have -100. A word without pieces, such as one of control characters
+    alone, is left out with its tag. ``sentences`` are lists of words and ``tags`` lists of as many numbers.
+    The other arguments and the errors are those of :func:`text_inputs`.
 
     Example:
         >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "un", "##til"])
@@ -142,8 +146,11 @@ def question_inputs(
 ) -> QuestionInputs:
     """Questions and the texts to be searched: ``[CLS] question [SEP] context [SEP]``.
 
+    Devlin et al. 2019, figure 4 (c).
+
     Args:
-        questions, contexts: B of each.
+        questions: B of them.
+        contexts: B texts, the one to be searched for each question.
         answers: half-open ranges of characters of the contexts; None where there is no answer.
         tokenizer: turns them into tokens.
         max_seq_len: longest row; too long a pair loses the end of its longer text.

@@ -42,3 +42,16 @@ def test_best_span_is_the_best_of_all_possible_ones(max_length):
 def test_an_answer_has_at_least_one_token():
     with pytest.raises(ValueError, match="max_length must be at least 1, not 0"):
         best_span(torch.zeros(1, 3, 2), max_length=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_no_span_reaches_over_tokens_that_are_not_allowed(dtype):
+    torch.manual_seed(0)
+    head, hidden = SpanHead(D).to(dtype), torch.zeros(2, T, D, dtype=dtype)
+    allowed = torch.tensor([True, False, False, True, True, True, False]).expand(2, T)
+    logits = head(hidden, allowed=allowed)
+    logits[0, 0], logits[0, 5] = torch.tensor([[9.0, 0.0], [0.0, 9.0]], dtype=dtype)  # from [CLS] to token 5
+    logits[1, 0] = 9.0
+    assert best_span(logits, max_length=T).tolist() == [[0, 0], [0, 0]]
+    logits[0, 3, 0] = 1.0
+    assert best_span(logits, max_length=T)[0].tolist() == [3, 5]

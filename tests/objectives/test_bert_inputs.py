@@ -111,6 +111,13 @@ def test_an_answer_that_is_not_there_is_at_cls(answer, max_seq_len):
     assert found.answers([CONTEXT], torch.zeros(1, 2, dtype=torch.long)) == [""]
 
 
+def test_a_span_from_outside_of_the_context_is_no_answer():
+    found = asked((11, 15))
+    for span in ([0, 5], [2, 5], [5, 0], [4, 13]):
+        assert found.answers([CONTEXT], torch.tensor([span])) == [""]
+    assert found.answers([CONTEXT], torch.tensor([[4, 5]])) == ["A g"]
+
+
 def test_questions_in_a_batch_do_not_mix():
     contexts = ["a b", "c d e gh"]
     found = question_inputs(["e", "a b?"], contexts, [(2, 3), None], TOKENIZER, max_seq_len=20)
