@@ -3,7 +3,7 @@
 import dataclasses
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self
 
 
@@ -81,8 +81,13 @@ class Config:
     def _require_positive(self, *names: str) -> None:
         for name in names:
             value = getattr(self, name)
-            if not isinstance(value, int) or value <= 0:
-                raise ValueError(f"{type(self).__name__}: {name} must be a positive integer, not {value!r}")
+            self._require(isinstance(value, int) and value > 0, name, "a positive integer")
+
+    def _require_dropout(self, dropout: float) -> None:
+        self._require(0 <= dropout < 1, "dropout", "at least 0 and less than 1")
+
+    def _require_known(self, name: str, known: Collection[str]) -> None:
+        self._require(getattr(self, name) in known, name, f"one of {', '.join(known)}")
 
     def _require_heads_divide(self, d_model: int, num_heads: int) -> None:
         if d_model % num_heads:
@@ -90,6 +95,10 @@ class Config:
                 f"{type(self).__name__}: num_heads={num_heads} must divide d_model={d_model}, "
                 f"because every head gets d_model / num_heads of the width"
             )
+
+    def _require(self, good: bool, name: str, what: str) -> None:
+        if not good:
+            raise ValueError(f"{type(self).__name__}: {name} must be {what}, not {getattr(self, name)!r}")
 
 
 def _suggest(name: str, known: Any) -> str:

@@ -10,6 +10,12 @@ import numpy as np
 import torch
 
 ENV_VARIABLE = "PIONEERS_DEVICE"
+PRECISIONS: dict[str, torch.dtype | None] = {
+    "auto": None,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "fp32": None,
+}
 
 
 def best_device() -> torch.device:
@@ -51,13 +57,12 @@ def has_fast_bf16(device_type: str) -> bool:
 
 
 def _low_precision(device: torch.device, precision: str) -> torch.dtype | None:
-    known = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision must be 'auto', 'bf16', 'fp16' or 'fp32', not {precision!r}")
     if precision == "auto":
         without_bf16 = torch.float16 if device.type == "cuda" else None
         return torch.bfloat16 if has_fast_bf16(device.type) else without_bf16
-    if precision not in known:
-        raise ValueError(f"precision must be 'auto', 'bf16', 'fp16' or 'fp32', not {precision!r}")
-    return known[precision]
+    return PRECISIONS[precision]
 
 
 def autocast(device: torch.device, precision: str = "auto") -> contextlib.AbstractContextManager[Any]:

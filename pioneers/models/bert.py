@@ -1,4 +1,4 @@
-"""BERT: an encoder without a mask over token, position and segment embeddings. Devlin et al. 2019."""
+"""BERT: an encoder without a mask over token, position and segment embeddings."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +25,7 @@ class BERTConfig(Config):
         dropout: share dropped in training, throughout.
 
     Raises:
-        ValueError: a size is not positive, or the heads do not divide the width.
+        ValueError: a size is not positive, the heads do not divide the width, or dropout is not in [0, 1).
     """
 
     vocab_size: int
@@ -49,8 +49,11 @@ class BERTConfig(Config):
     }  # fmt: skip
 
     def __post_init__(self) -> None:
-        self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
+        self._require_positive(
+            "vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads", "num_segments"
+        )
         self._require_heads_divide(self.d_model, self.num_heads)
+        self._require_dropout(self.dropout)
 
 
 class BERTEmbedding(nn.Module):
@@ -75,7 +78,7 @@ class BERTEmbedding(nn.Module):
 
 
 class BERT(nn.Module):
-    """The encoder with its pooler; :class:`MaskedLMHead` and the others stand on it.
+    """The encoder with its pooler; :class:`MaskedLMHead` and the others stand on it. Devlin et al. 2019.
 
     Args:
         config: sizes, for instance ``BERTConfig.preset("base")``.

@@ -1,7 +1,4 @@
-"""GPT: a causal stack over learned positions, trained to predict the next token.
-
-Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).
-"""
+"""GPT: a causal stack over learned positions, trained to predict the next token."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,6 +8,8 @@ from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights, initial_std
+from pioneers.layers.block import GATED_ACTIVATIONS
+from pioneers.layers.feedforward import ACTIVATIONS
 from pioneers.models.gpt_step import GPTStep
 
 # From here on (GPT-2 of 124M is just below) memory is dearer than time: no copy of the weights is made.
@@ -29,10 +28,11 @@ class GPTConfig(Config):
         num_heads: H.
         dropout: share dropped in training, throughout.
         norm_first: pre-norm, as GPT-2; False is post-norm, as the first GPT.
-        activation: of the feed-forward networks, see :class:`pioneers.layers.FeedForward`.
+        activation: of the feed-forward networks, see :class:`pioneers.layers.TransformerBlock`.
 
     Raises:
-        ValueError: a size is not positive, or the heads do not divide the width.
+        ValueError: a size is not positive, the heads do not divide the width, dropout is not in [0, 1), or
+            the activation is unknown.
     """
 
     vocab_size: int
@@ -76,10 +76,14 @@ class GPTConfig(Config):
     def __post_init__(self) -> None:
         self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
         self._require_heads_divide(self.d_model, self.num_heads)
+        self._require_dropout(self.dropout)
+        self._require_known("activation", (*ACTIVATIONS, *GATED_ACTIVATIONS))
 
 
 class GPT(nn.Module):
     """A decoder-only language model; the output layer shares its matrix with the token embedding.
+
+    Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).
 
     Args:
         config: sizes, for instance ``GPTConfig.preset("gpt2")``.
@@ -127,6 +131,7 @@ class GPT(nn.Module):
 
     def new_step(self) -> Callable[[Tensor, Sequence[KVCache]], Tensor] | None:
         """A fast form of one step of generation, which copies the weights; None where that does not pay."""
-        if not self.config.norm_first or self.embed.token.weight.numel() > STEP_MAX_EMBEDDING:
+        plain = self.config.norm_first and self.config.activation in ACTIVATIONS
+        if not plain or self.embed.token.weight.numel() > STEP_MAX_EMBEDDING:
             return None
         return GPTStep(self.embed, self.stack, self.lm_head)

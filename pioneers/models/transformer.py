@@ -1,4 +1,4 @@
-"""The Transformer: an encoder and a decoder that attends to it. Vaswani et al. 2017."""
+"""The Transformer: an encoder and a decoder that attends to it."""
 
 import math
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.layers import KVCache, SinusoidalPositions, Stack, padding_mask
+from pioneers.layers.block import NORM_PLACEMENTS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,8 @@ class TransformerConfig(Config):
         norm_placement: see :class:`pioneers.layers.TransformerBlock`; the paper's is ``"post"``.
 
     Raises:
-        ValueError: a size is not positive, or the heads do not divide the width.
+        ValueError: a size is not positive, the heads do not divide the width, dropout is not in [0, 1), or
+            the placement is unknown.
     """
 
     vocab_size: int
@@ -56,10 +58,14 @@ class TransformerConfig(Config):
     def __post_init__(self) -> None:
         self._require_positive("vocab_size", "max_seq_len", "d_model", "d_ff", "num_layers", "num_heads")
         self._require_heads_divide(self.d_model, self.num_heads)
+        self._require_dropout(self.dropout)
+        self._require_known("norm_placement", NORM_PLACEMENTS)
 
 
 class Transformer(nn.Module):
-    """Encoder–decoder; both embeddings and the output layer are one matrix (section 3.4).
+    """Encoder–decoder; both embeddings and the output layer are one matrix.
+
+    Vaswani et al. 2017, section 3; the shared matrix is in section 3.4.
 
     Args:
         config: sizes, for instance ``TransformerConfig.preset("base")``.

@@ -1,4 +1,4 @@
-"""ViT: patches as tokens, a class token in front, no mask. Dosovitskiy et al. 2021."""
+"""ViT: patches as tokens, a class token in front, no mask."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +12,7 @@ from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack,
 
 @dataclass(frozen=True, kw_only=True)
 class ViTConfig(Config):
-    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in every published size.
+    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in the paper's sizes.
 
     Attributes:
         image_size: height and width in pixels.
@@ -26,7 +26,8 @@ class ViTConfig(Config):
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
 
     Raises:
-        ValueError: a size is not positive, or the heads do not divide the width.
+        ValueError: a size is not positive, the patch size does not divide the image size or the heads the
+            width, or dropout is not in [0, 1).
     """
 
     image_size: int
@@ -60,13 +61,20 @@ class ViTConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive(
-            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads"
+            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads", "in_channels"
         )
         self._require_heads_divide(self.d_model, self.num_heads)
+        self._require_dropout(self.dropout)
+        divides = self.image_size % self.patch_size == 0
+        self._require(divides, "patch_size", f"a divisor of image_size={self.image_size}")
 
 
 class ViT(nn.Module):
     """An encoder over image patches; the class token's final state is what the head reads.
+
+    Dosovitskiy et al. 2021, section 3.1. A model expects images scaled as those it was trained on. For the
+    published weights that is ``(x - 0.5) / 0.5`` in every channel, with x in [0, 1]. The models of this
+    course take [0, 1] itself, as :func:`pioneers.data.digits` and :func:`pioneers.data.mnist` give it.
 
     Args:
         config: sizes, for instance ``ViTConfig.preset("base16")``.

@@ -3,6 +3,7 @@
 import dataclasses
 
 from pioneers.config import Config
+from pioneers.device import PRECISIONS
 from pioneers.optim import cosine, inverse_sqrt, linear
 
 SCHEDULES = ("cosine", "linear", "inverse_sqrt")
@@ -54,11 +55,17 @@ class TrainConfig(Config):
     seed: int = 0
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "betas", tuple(self.betas))  # JSON knows lists only
         self._require_positive("max_steps", "accumulate", "log_every", "checkpoint_every")
-        if self.schedule not in SCHEDULES:
-            raise ValueError(
-                f"TrainConfig: schedule must be one of {', '.join(SCHEDULES)}, not {self.schedule!r}"
-            )
+        self._require(self.lr > 0, "lr", "positive")
+        self._require(self.clip_norm > 0, "clip_norm", "positive")
+        self._require(self.weight_decay >= 0, "weight_decay", "at least 0")
+        self._require(self.warmup_steps >= 0, "warmup_steps", "at least 0")
+        self._require(0 <= self.min_lr_factor <= 1, "min_lr_factor", "at least 0 and at most 1")
+        fit = len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas)
+        self._require(fit, "betas", "two numbers, at least 0 and less than 1")
+        self._require_known("precision", PRECISIONS)
+        self._require_known("schedule", SCHEDULES)
         if self.schedule == "inverse_sqrt" and self.warmup_steps < 1:
             raise ValueError("TrainConfig: the inverse_sqrt schedule needs warmup_steps of at least 1")
         if self.schedule != "cosine" and self.min_lr_factor:

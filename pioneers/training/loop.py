@@ -34,7 +34,9 @@ def fit(
     """Train a model in place with AdamW and return the history, a row per ``log_every`` steps.
 
     Under ``torchrun`` every process works on its part of each batch, and the result is that of one process
-    with the whole batch; the same script serves both.
+    with the whole batch; the same script serves both. The model is left in eval mode, and the global random
+    generators of Python, NumPy and torch are seeded with ``config.seed`` plus the number of the process. The
+    bar that shows progress is silent where the environment variable ``TQDM_DISABLE`` is set.
 
     Args:
         model: on its device already; with ``config.shard`` it may be larger than a card and on the CPU still.
@@ -50,6 +52,11 @@ def fit(
             speed; a resumed run continues it, a new one begins it anew. Read by :func:`read_metrics`.
         count: batch → how many things its loss is a mean over, by which the parts of a divided batch are
             weighted: rows, unless the loss leaves out padding and the like.
+
+    Returns:
+        A row for every ``log_every``-th step from 0 on, and for the last: ``step``; ``loss``, that of the
+        step's batch alone, before its update; ``grad_norm``, the length of its gradient before clipping; and
+        the numbers of ``evaluate``, after the update. A resumed run returns the earlier rows too.
 
     Raises:
         FloatingPointError: loss or gradient are not a number any more; the last good checkpoint is kept.
@@ -118,7 +125,7 @@ def _resume(
     if path is None or not agree(Path(path).exists()):
         return 0, []
     saved = load_checkpoint(path, model, update.optimizer)
-    theirs = TrainConfig.from_dict(saved["config"] | {"betas": tuple(saved["config"]["betas"])})
+    theirs = TrainConfig.from_dict(saved["config"])
     changed = [
         f.name for f in dataclasses.fields(config) if getattr(theirs, f.name) != getattr(config, f.name)
     ]

@@ -39,8 +39,9 @@ def test_generation_by_steps_equals_the_naive_loop(batch):
     assert not fast.is_inference()
 
 
-def test_post_norm_and_large_models_have_no_fast_step(monkeypatch):
+def test_post_norm_gated_and_large_models_have_no_fast_step(monkeypatch):
     assert model(norm_first=False).new_step() is None
+    assert model(activation="swiglu").new_step() is None
     assert model().new_step() is not None
     monkeypatch.setattr(gpt, "STEP_MAX_EMBEDDING", 31 * 20 - 1)
     assert model().new_step() is None

@@ -245,6 +245,31 @@ def test_impossible_sizes_are_refused():
         GPT_TINY.replace(num_layers=0)
     with pytest.raises(ValueError, match="num_heads=5 must divide d_model=12"):
         VIT_TINY.replace(num_heads=5)
+    with pytest.raises(ValueError, match="num_segments must be a positive integer, not 0"):
+        BERT_TINY.replace(num_segments=0)
+    with pytest.raises(ValueError, match="in_channels must be a positive integer, not 0"):
+        VIT_TINY.replace(in_channels=0)
+    for patch_size in (2, 30):
+        with pytest.raises(
+            ValueError, match=f"patch_size must be a divisor of image_size=15, not {patch_size}"
+        ):
+            VIT_TINY.replace(patch_size=patch_size)
+
+
+@pytest.mark.parametrize("dropout", [-0.1, 1.0, 3.0])
+def test_impossible_dropout_is_refused(dropout):
+    for config in (GPT_TINY, BERT_TINY, VIT_TINY, SEQ2SEQ_TINY):
+        with pytest.raises(ValueError, match=f"dropout must be at least 0 and less than 1, not {dropout}"):
+            config.replace(dropout=dropout)
+
+
+def test_unknown_activations_and_placements_are_refused():
+    with pytest.raises(
+        ValueError, match=r"GPTConfig: activation must be one of relu, .*swiglu.*, not 'tanh'"
+    ):
+        GPT_TINY.replace(activation="tanh")
+    with pytest.raises(ValueError, match="norm_placement must be one of pre, post, sandwich, not 'both'"):
+        SEQ2SEQ_TINY.replace(norm_placement="both")
 
 
 def test_wrong_inputs_say_what_was_expected():

@@ -124,11 +124,24 @@ SPAN = {"max_steps": 17, "warmup_steps": 5}
         ({"patience": 3}, "patience needs watch, the number that shall become small"),
         ({"patience": 0, "watch": "x"}, "patience must be a positive integer, not 0"),
         ({"accumulate": 0}, "accumulate must be a positive integer, not 0"),
+        ({"lr": -1}, "lr must be positive, not -1"),
+        ({"clip_norm": 0}, "clip_norm must be positive, not 0"),
+        ({"weight_decay": -0.1}, "weight_decay must be at least 0, not -0.1"),
+        ({"warmup_steps": -2}, "warmup_steps must be at least 0, not -2"),
+        ({"min_lr_factor": 1.5}, "min_lr_factor must be at least 0 and at most 1, not 1.5"),
+        ({"betas": [0.9, 1.0]}, r"betas must be two numbers, at least 0 and less than 1, not \(0.9, 1.0\)"),
+        ({"betas": (0.9,)}, "betas must be two numbers"),
+        ({"precision": "x"}, "precision must be one of auto, bf16, fp16, fp32, not 'x'"),
     ],
 )
 def test_recipes_that_cannot_be_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         TrainConfig(max_steps=3, **wrong)
+
+
+def test_a_recipe_comes_back_from_json():
+    recipe = TrainConfig(max_steps=3, betas=(0.8, 0.9), clip_norm=1e9)
+    assert TrainConfig.from_json(recipe.to_json()) == recipe
 
 
 def test_fp16_with_scaled_losses_trains_what_unscaled_ones_would_lose():
