@@ -31,7 +31,7 @@ def attention_weights(
 
     Args:
         q: queries ``(B, H, T, K)``; any leading axes will do.
-        k: keys ``(B, H, S, K)``.
+        k: keys ``(B, H, S, K)``; leading axes of length 1 serve all of the others', as in broadcasting.
         mask: boolean, broadcastable to ``(B, H, T, S)``; True = may attend. A row that may attend to nothing
             gets weights of zero, never NaN.
         bias: added to the scaled scores, broadcastable to ``(B, H, T, S)``.
@@ -39,13 +39,13 @@ def attention_weights(
         scale: factor on the scores; ``1 / sqrt(K)`` when left out.
 
     Raises:
-        ValueError: the shapes of q and k do not fit, or the mask is not boolean.
+        ValueError: q and k differ in K, their leading axes cannot be broadcast, or the mask is not boolean.
 
     Example:
         >>> attention_weights(torch.zeros(2, 1), torch.zeros(2, 1), causal=True).tolist()
         [[1.0, 0.0], [0.5, 0.5]]
     """
-    _check(q, k, mask)
+    _check(mask, q, k)
     weights, blind = _weights(q, k, mask, bias, causal, scale)
     return weights if blind is None else weights.masked_fill(blind, 0.0)
 
@@ -61,15 +61,16 @@ def attention(
     dropout: float = 0.0,
     scale: float | None = None,
 ) -> Tensor:
-    """Scaled dot-product attention, ``(B, H, T, K)``, by whichever kernel is fastest here.
+    """Scaled dot-product attention by whichever kernel is fastest here; ``(B, H, T, K)``, as wide as v.
 
     The numbers are those of ``attention_weights(...) @ v``. The fused kernel never stores the ``(T, S)``
-    weights, so its memory grows with T and not with T². Where PyTorch has no such kernel (on a CPU: with
-    dropout, or with a bias that learns) they are stored. Vaswani et al. 2017, equation (1); Dao et al. 2022.
+    weights, so its memory grows with T and not with T². They are stored where PyTorch has no such kernel (on
+    a CPU: with dropout, or with a bias that learns), and in bfloat16 on a CPU with up to 256 keys, where the
+    explicit form is the faster one. Vaswani et al. 2017, equation (1); Dao et al. 2022.
 
     Args:
-        q: queries ``(B, H, T, K)``.
-        k: keys ``(B, H, S, K)``.
+        q: queries ``(B, H, T, K)``; any leading axes will do.
+        k: keys ``(B, H, S, K)``; leading axes of length 1 serve all of the others', as in broadcasting.
         v: values ``(B, H, S, K)``; their width may differ from that of q and k.
         mask: boolean, broadcastable to ``(B, H, T, S)``; True = may attend.
         bias: added to the scaled scores, broadcastable to ``(B, H, T, S)``.
@@ -78,7 +79,8 @@ def attention(
         scale: factor on the scores; ``1 / sqrt(K)`` when left out.
 
     Raises:
-        ValueError: the shapes of q, k and v do not fit, or the mask is not boolean.
+        ValueError: q and k differ in K or k and v in S, their leading axes cannot be broadcast, or the mask
+            is not boolean.
 
     Example:
         >>> q, k, v = torch.randn(3, 1, 2, 5, 4)  # B = 1, H = 2, T = S = 5, K = 4
@@ -86,7 +88,7 @@ def attention(
         >>> torch.allclose(attention(q, k, v, causal=True), explicit, atol=1e-5)
         True
     """
-    _check(q, k, mask)
+    _check(mask, q, k, v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"one value per key: k has {k.shape[-2]} positions, v has {v.shape[-2]}")
     if q.device.type == "cpu" and q.dtype == torch.bfloat16 and k.shape[-2] <= EXPLICIT_BF16_MAX_KEYS:
@@ -104,7 +106,7 @@ def attention(
     return F.scaled_dot_product_attention(q, k, v, attn_mask=added, dropout_p=dropout, scale=scale)
 
 
-def _check(q: Tensor, k: Tensor, mask: Tensor | None) -> None:
+def _check(mask: Tensor | None, q: Tensor, k: Tensor, *v: Tensor) -> None:
     if q.shape[-1] != k.shape[-1]:
         raise ValueError(
             f"queries and keys must have the same width K to be multiplied: "
@@ -114,6 +116,15 @@ def _check(q: Tensor, k: Tensor, mask: Tensor | None) -> None:
         raise ValueError(
             f"mask must be boolean (True = may attend), not {mask.dtype}; pass additive terms as bias="
         )
+    leading = [x.shape[:-2] for x in (q, k, *v)]
+    if any(axes != leading[0] for axes in leading):
+        try:
+            torch.broadcast_shapes(*leading)
+        except RuntimeError:
+            shapes = ", ".join(str(tuple(x.shape)) for x in (q, k, *v))
+            raise ValueError(
+                f"q, k and v must have the same batch and heads, or 1 to serve all; they are {shapes}"
+            ) from None
 
 
 def _weights(

@@ -57,6 +57,9 @@ class RelativeBias(nn.Module):
         bidirectional: half of the buckets for keys before the query, half for keys after it (an encoder).
             Without it, keys after the query share the bucket of distance 0 (a causal decoder).
 
+    Raises:
+        ValueError: there are fewer than 2 buckets, or than 4 if bidirectional.
+
     Example:
         >>> RelativeBias(3)(num_queries=5, num_keys=7).shape
         torch.Size([3, 5, 7])
@@ -71,6 +74,9 @@ class RelativeBias(nn.Module):
         bidirectional: bool = True,
     ) -> None:
         super().__init__()
+        least = 4 if bidirectional else 2
+        if num_buckets < least:
+            raise ValueError(f"num_buckets must be at least {least} here, not {num_buckets}")
         self.num_buckets, self.max_distance, self.bidirectional = num_buckets, max_distance, bidirectional
         self.table = nn.Embedding(num_buckets, num_heads)
 

@@ -33,7 +33,7 @@ class TransformerBlock(nn.Module):
         residual_scale: α, the factor on x before a layer's output is added; 1 except in a DeepNet.
 
     Raises:
-        ValueError: the placement or the activation is unknown.
+        ValueError: the heads do not divide the width, or the placement or the activation is unknown.
 
     Example:
         >>> import torch
@@ -92,6 +92,9 @@ class TransformerBlock(nn.Module):
         ``context (B, S, D)`` is what self-attention looks at when ``x`` is only some positions of it.
         ``memory_mask`` says which positions of the memory may be attended to; ``mask``, ``bias``, ``causal``,
         ``rotary`` and ``cache`` are those of self-attention, see :meth:`MultiHeadAttention.forward`.
+
+        Raises:
+            ValueError: the block has cross-attention and there is no memory.
         """
         if context is not None and self.norm_placement != "post":
             context = self.norm_attn(context)
@@ -102,6 +105,8 @@ class TransformerBlock(nn.Module):
         x = self._add(x, attend, self.norm_attn, self.norm_attn_out)
         cross_attn = self.cross_attn
         if cross_attn is not None:
+            if memory is None:
+                raise ValueError("a block with cross=True needs a memory (B, S, D) to attend to")
             kept = None if cache is None else cache.memory
 
             def look_up(h: Tensor) -> Tensor:

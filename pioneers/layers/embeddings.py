@@ -67,13 +67,20 @@ def unpatchify(patches: Tensor, patch_size: int, height: int) -> Tensor:
 
     ``patch_size`` is P and ``height`` that of the image in pixels; its width follows.
 
+    Raises:
+        ValueError: the patches are not of this size, or do not fill an image of this height.
+
     Example:
         >>> unpatchify(torch.tensor([[[0, 1, 4, 5], [2, 3, 6, 7]]]), 2, height=2).tolist()
         [[[[0, 1, 2, 3], [4, 5, 6, 7]]]]
     """
-    return rearrange(
-        patches, "b (h w) (c p q) -> b c (h p) (w q)", h=height // patch_size, p=patch_size, q=patch_size
-    )
+    rows = height // patch_size
+    if rows * patch_size != height or not rows or patches.shape[1] % rows or patches.shape[2] % patch_size**2:
+        raise ValueError(
+            f"patches (B, N, C · P · P) = {tuple(patches.shape)} with P={patch_size} make no image of "
+            f"{height=}: it must be a multiple of P that divides N · P"
+        )
+    return rearrange(patches, "b (h w) (c p q) -> b c (h p) (w q)", h=rows, p=patch_size, q=patch_size)
 
 
 class PatchEmbedding(nn.Module):

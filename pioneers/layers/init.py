@@ -12,7 +12,7 @@ from pioneers.layers.stack import Stack
 
 
 def initial_std(d_model: int) -> float:
-    """The deviation to draw weights with: GPT-2's 0.02 at its width of 768, and like ``1 / √D`` elsewhere.
+    """The standard deviation to draw weights with: GPT-2's 0.02 at its width of 768, else like ``1 / √D``.
 
     A linear map adds ``d_model`` products, so narrow models need larger weights for outputs of the same size.
 
@@ -24,14 +24,15 @@ def initial_std(d_model: int) -> float:
 
 
 def init_weights(model: nn.Module, *, std: float) -> None:
-    """Draw every linear map and embedding from N(0, std²) and set biases to zero, in place.
+    """Draw every linear map, convolution and token embedding from N(0, std²), with biases of zero, in place.
 
+    :class:`LearnedPositions` and :class:`ClassToken` keep the standard deviation of 0.02 they were made with.
     What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance
     of the stream does not grow with depth: Radford et al. 2019, section 2.3.
 
     Args:
         model: any module.
-        std: the deviation, for instance :func:`initial_std` of its width.
+        std: the standard deviation, for instance :func:`initial_std` of its width.
     """
     for module in model.modules():
         if isinstance(module, nn.Linear | nn.Conv2d | nn.Embedding):

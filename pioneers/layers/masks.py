@@ -57,6 +57,8 @@ def window_mask(
 def document_mask(document_ids: Tensor) -> Tensor:
     """Mask ``(B, 1, T, T)`` for documents packed into one row: a token sees its own document only.
 
+    All of it: the mask is not causal, so a language model gives ``causal=True`` beside it.
+
     Args:
         document_ids: ``(B, T)``, the number of the document that each token belongs to.
 

@@ -111,8 +111,10 @@ class MultiHeadAttention(nn.Module):
         Args:
             query: ``(B, T, D)``.
             key: ``(B, S, D)``; the query when left out.
+            mask: as in :func:`attention_weights`.
+            bias: as in :func:`attention_weights`.
+            causal: as in :func:`attention_weights`.
             rotary: turns queries and keys by their positions.
-            how: ``mask``, ``bias`` and ``causal``.
         """
         key = query if key is None else key
         q, k = self._split(self.q_proj(query)), self._split(self.k_proj(key))

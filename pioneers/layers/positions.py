@@ -84,12 +84,13 @@ class Rotary(nn.Module):
     """Rotary positions (RoPE): queries and keys are turned by an angle proportional to their position.
 
     Channel i and channel i + K/2 form a plane that position p turns by ``p / base^(2i/K)``, so that the
-    product of a query and a key depends on their distance alone. Su et al. 2021, section 3.2.
+    product of a query and a key depends on their distance alone. Su et al. 2021, section 3.2, who pair the
+    neighbours 2i and 2i + 1: the same up to the order of the channels.
 
     Args:
         head_dim: K, even.
         max_seq_len: longest sequence.
-        base: the slowest plane turns by about one radian in ``base`` positions.
+        base: the slowest plane turns by one radian in ``base^(1 - 2/K)`` positions.
 
     Raises:
         ValueError: ``head_dim`` is odd.
@@ -125,6 +126,8 @@ class Rotary(nn.Module):
 
 def sinusoidal_table_2d(height: int, width: int, d_model: int) -> Tensor:
     """Fixed positions ``(height · width, D)`` of a grid, row by row: half of the channels for y, half for x.
+
+    Each half is the :func:`sinusoidal_table` of one axis: Parmar et al. 2018, section 3.1.
 
     Raises:
         ValueError: ``d_model`` is not divisible by 4.

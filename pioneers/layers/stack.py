@@ -18,6 +18,9 @@ class Stack(nn.Module):
         num_heads: H.
         block: the remaining arguments of :class:`TransformerBlock`.
 
+    Raises:
+        ValueError: as :class:`TransformerBlock`.
+
     Example:
         >>> import torch
         >>> Stack(2, 12, 3, norm_placement="post")(torch.zeros(2, 5, 12)).shape
@@ -48,7 +51,8 @@ class Stack(nn.Module):
             how: the other arguments of :meth:`TransformerBlock.forward`, which go to each block alike.
 
         Raises:
-            ValueError: ``first`` together with caches or a causal mask, which count positions from the last.
+            ValueError: ``first`` together with caches or a causal mask, which count positions from the last;
+                or the blocks have cross-attention and there is no memory.
         """
         if first is not None and (caches is not None or how.get("causal")):
             raise ValueError("first= cannot be combined with causal= or caches=, which count from the end")

@@ -120,6 +120,26 @@ def test_errors_say_what_does_not_fit(qkv):
         attention(q, k, v[:, :, :-1])
     with pytest.raises(ValueError, match=r"mask must be boolean .* pass additive terms as bias="):
         attention(q, k, v, mask=torch.zeros(T, S))
+    for dtype in (torch.float32, torch.bfloat16):
+        with pytest.raises(
+            ValueError, match=r"same batch and heads, or 1 .* \(2, 3, 5, 11\), \(2, 2, 7, 11\)"
+        ):
+            attention(q.to(dtype), k[:, :2].to(dtype), v[:, :2].to(dtype))
+        with pytest.raises(
+            ValueError, match=r"same batch and heads, or 1 .* \(2, 3, 7, 11\), \(4, 3, 7, 13\)"
+        ):
+            attention(q.to(dtype), k.to(dtype), torch.cat([v, v]).to(dtype))
+    with pytest.raises(ValueError, match=r"same batch and heads, or 1 .* \(2, 3, 5, 11\), \(4, 3, 7, 11\)"):
+        attention_weights(q, torch.cat([k, k]))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_one_head_and_one_batch_of_keys_serve_all(qkv, dtype):
+    q, k, v = (x.to(dtype) for x in qkv)
+    k, v = k[:1, :1], v[:1, :1]
+    whole = attention(q, k.expand(B, H, -1, -1), v.expand(B, H, -1, -1))
+    torch.testing.assert_close(attention(q, k, v), whole)
+    torch.testing.assert_close((attention_weights(q, k) @ v), whole, atol=3e-2, rtol=0)
 
 
 def torch_layer(ours):

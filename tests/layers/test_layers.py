@@ -124,6 +124,14 @@ def test_patchify_cuts_row_by_row_and_unpatchify_puts_together():
         patchify(images, 5)
 
 
+@pytest.mark.parametrize(("patch_size", "height"), [(2, 7), (2, 6), (3, 9), (2, 0), (4, 4)])
+def test_patches_that_make_no_image_are_refused(patch_size, height):
+    with pytest.raises(
+        ValueError, match=rf"\(1, 16, 12\) with P={patch_size} make no image of height={height}"
+    ):
+        unpatchify(torch.zeros(1, 16, 12), patch_size, height=height)
+
+
 def test_patch_embedding_is_one_linear_map_of_the_patches():
     torch.manual_seed(0)
     embed = PatchEmbedding(6, 3, in_channels=5, d_model=D)
@@ -214,3 +222,10 @@ def test_asking_for_the_first_positions_gives_those_of_all(placement):
 def test_first_positions_are_refused_where_positions_count_from_the_end():
     with pytest.raises(ValueError, match="first= cannot be combined with causal="):
         Stack(1, 12, 3)(torch.zeros(2, 5, 12), causal=True, first=1)
+
+
+def test_cross_attention_needs_a_memory():
+    stack, x = Stack(1, 12, 3, cross=True), torch.zeros(2, 5, 12)
+    with pytest.raises(ValueError, match=r"cross=True needs a memory \(B, S, D\)"):
+        stack(x)
+    assert stack(x, x).shape == x.shape

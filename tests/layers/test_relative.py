@@ -107,6 +107,19 @@ def test_relative_bias_is_the_same_along_each_diagonal_and_fits_a_cache():
     assert MultiHeadAttention(12, H)(x, bias=whole).shape == x.shape
 
 
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"num_buckets": 3}, "num_buckets must be at least 4 here, not 3"),
+        ({"num_buckets": 1, "bidirectional": False}, "num_buckets must be at least 2 here, not 1"),
+    ],
+)
+def test_buckets_that_cannot_be_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        RelativeBias(H, **sizes)
+    assert RelativeBias(H, num_buckets=2, max_distance=2, bidirectional=False)(T).shape == (H, T, T)
+
+
 def test_grid_positions_name_row_and_column():
     table = sinusoidal_table_2d(3, 5, 8)
     assert table.shape == (15, 8)
