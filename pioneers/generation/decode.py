@@ -35,12 +35,15 @@ def generate(
 ) -> Tensor:
     """Continue each prompt by at most ``max_new_tokens`` tokens; returns ``(B, ≤ T + max_new_tokens)``.
 
-    A row that has reached its end is filled up with ``pad_id``; when all have, generation is over.
+    A row that has reached its end is filled up with ``pad_id``; when all have, generation is over. The bar
+    that shows progress is silent where the environment variable ``TQDM_DISABLE`` is set.
 
     Args:
         model: a language model in eval mode, such as :class:`pioneers.models.GPT`.
         input_ids: prompts ``(B, T)``, T ≥ 1, on the model's device.
-        temperature, top_k, top_p: see :func:`filter_logits`; ``top_k=1`` is greedy decoding.
+        temperature: see :func:`filter_logits`.
+        top_k: see :func:`filter_logits`; 1 is greedy decoding.
+        top_p: see :func:`filter_logits`.
         seed: the same seed draws the same tokens, with and without the cache.
         use_cache: process only the newest token at each step and take the keys and values of the earlier ones
             from the cache. Without it every step runs the whole sequence again.
@@ -51,8 +54,9 @@ def generate(
         pad_id: fills rows up.
 
     Raises:
-        ValueError: the prompt is empty, a length is not within it, the model is in training mode, or the
-            result would be longer than the model's ``max_seq_len``.
+        ValueError: the prompt is empty, a length is not within it, the model is in training mode, the result
+            would be longer than the model's ``max_seq_len``, or an argument of :func:`filter_logits` is out
+            of range.
 
     Example:
         >>> from pioneers.models import GPT, GPTConfig
@@ -98,7 +102,7 @@ def translate(
         use_cache: compute only the newest token at each step, and the memory's keys and values once.
 
     Raises:
-        ValueError: the model is in training mode, the target would be longer than the model's
+        ValueError: the model is in training mode, a source is or the target would be longer than the model's
             ``max_seq_len``, or an argument of the beam search is out of range.
 
     Example:

@@ -13,7 +13,8 @@ def filter_logits(
 
     Args:
         temperature: divides the logits; below 1 sharpens, above 1 flattens.
-        top_k: keep only the k most likely tokens (Fan et al. 2018).
+        top_k: keep only the k most likely tokens, and those just as likely as the last of them (Fan et al.
+            2018).
         top_p: then keep the smallest set of tokens whose probability reaches p (Holtzman et al. 2020).
             The most likely token always stays.
 
@@ -24,12 +25,7 @@ def filter_logits(
         >>> filter_logits(torch.tensor([[1.0, 3.0, 2.0]]), top_k=2)
         tensor([[-inf, 3., 2.]])
     """
-    if temperature <= 0:
-        raise ValueError(f"temperature must be positive, not {temperature}; for greedy decoding use top_k=1")
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k must be at least 1, not {top_k}")
-    if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p must lie in (0, 1], not {top_p}")
+    _check(temperature, top_k, top_p)
     logits = logits / temperature
     if top_k is not None and top_k < logits.shape[-1]:
         kth = logits.topk(top_k).values[..., -1:]
@@ -56,7 +52,13 @@ def sample(logits: Tensor, *, generator: torch.Generator | None = None) -> Tenso
 def sampler(
     *, temperature: float, top_k: int | None, top_p: float | None, seed: int, device: torch.device
 ) -> Callable[[Tensor], Tensor]:
-    """What draws one token per row: logits ``(B, V)`` → ids ``(B,)``, by the arguments of ``generate``."""
+    """What draws one token per row: logits ``(B, V)`` → ids ``(B,)``, by the arguments of ``generate``.
+
+    Raises:
+        ValueError: as in :func:`filter_logits`.
+    """
+    if top_k != 1:
+        _check(temperature, top_k, top_p)
     generator = torch.Generator(device=device).manual_seed(seed)
 
     def draw(logits: Tensor) -> Tensor:
@@ -66,3 +68,12 @@ def sampler(
         return sample(logits, generator=generator)[:, 0]
 
     return draw
+
+
+def _check(temperature: float, top_k: int | None, top_p: float | None) -> None:
+    if temperature <= 0:
+        raise ValueError(f"temperature must be positive, not {temperature}; for greedy decoding use top_k=1")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k must be at least 1, not {top_k}")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p must lie in (0, 1], not {top_p}")

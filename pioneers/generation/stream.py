@@ -1,13 +1,13 @@
 """Generation as it happens: tokens one by one, and the text they spell."""
 
 import codecs
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from pioneers.generation.next_token import LanguageModel, check, of_language_model
+from pioneers.generation.next_token import LanguageModel, NextToken, check, of_language_model
 from pioneers.generation.sampling import sampler
 
 
@@ -18,7 +18,6 @@ class Spells(Protocol):
         """The bytes of token ids."""
 
 
-@torch.no_grad()
 def stream(
     model: LanguageModel,
     input_ids: Tensor,
@@ -30,20 +29,29 @@ def stream(
     seed: int = 0,
     stop_ids: Sequence[int] = (),
 ) -> Iterator[int]:
-    """The tokens that :func:`generate` draws for one prompt ``(1, T)``, each as soon as it is drawn.
+    """The tokens that :func:`generate` draws for one prompt, with the cache, each as soon as it is drawn.
 
-    The arguments and errors are those of :func:`generate`.
+    Args:
+        model: a language model in eval mode.
+        input_ids: the prompt ``(1, T)``, T ≥ 1, on the model's device.
+        max_new_tokens: longest continuation.
+        temperature: see :func:`filter_logits`.
+        top_k: see :func:`filter_logits`; 1 is greedy decoding.
+        top_p: see :func:`filter_logits`.
+        seed: the same seed draws the same tokens.
+        stop_ids: the first of these tokens that is drawn is the last one.
+
+    Raises:
+        ValueError: there is not exactly one prompt, it is empty, the model is in training mode, prompt and
+            continuation are longer than its ``max_seq_len``, or an argument of :func:`filter_logits` is out
+            of range.
     """
     check(model, input_ids, max_new_tokens)
+    if len(input_ids) != 1:
+        raise ValueError(f"stream continues one prompt (1, T), not {len(input_ids)}; for more use generate")
     device = input_ids.device
     draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
-    next_token = of_language_model(model, use_cache=True)
-    for _ in range(max_new_tokens):
-        drawn = draw(next_token(input_ids))
-        yield int(drawn)
-        if int(drawn) in stop_ids:
-            break
-        input_ids = torch.cat([input_ids, drawn[:, None]], dim=1)
+    return _drawn(of_language_model(model, use_cache=True), draw, input_ids, max_new_tokens, stop_ids)
 
 
 def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ()) -> Iterator[str]:
@@ -77,6 +85,22 @@ def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ())
         ready, text = text[: len(text) - held], text[len(text) - held :]
         yield from filter(None, [ready])
     yield from filter(None, [text + decoder.decode(b"", final=True)])
+
+
+@torch.no_grad()
+def _drawn(
+    next_token: NextToken,
+    draw: Callable[[Tensor], Tensor],
+    input_ids: Tensor,
+    max_new_tokens: int,
+    stop_ids: Sequence[int],
+) -> Iterator[int]:
+    for _ in range(max_new_tokens):
+        drawn = draw(next_token(input_ids))
+        yield int(drawn)
+        if int(drawn) in stop_ids:
+            break
+        input_ids = torch.cat([input_ids, drawn[:, None]], dim=1)
 
 
 def _beginnings(word: str) -> list[str]:

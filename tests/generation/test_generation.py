@@ -46,6 +46,11 @@ def test_temperature_divides_the_logits():
     torch.testing.assert_close(filter_logits(LOGITS, temperature=0.5), LOGITS * 2)
 
 
+def test_top_k_keeps_what_is_as_likely_as_its_last():
+    kept = filter_logits(torch.tensor([[1.0, 3.0, 2.0, 2.0]]), top_k=2)
+    assert kept.tolist() == [[-torch.inf, 3.0, 2.0, 2.0]]
+
+
 def test_top_k_keeps_k_tokens():
     kept = filter_logits(LOGITS, top_k=2).isfinite()
     assert kept.tolist() == [[True, True, False, False], [False, True, True, False]]

@@ -37,7 +37,13 @@ def test_a_token_comes_before_the_next_is_drawn(model, monkeypatch):
 
 def test_what_cannot_be_continued_is_refused(model):
     with pytest.raises(ValueError, match="together are 24 tokens and the model has max_seq_len=23"):
-        list(stream(model, PROMPT, 21))
+        stream(model, PROMPT, 21)
+    with pytest.raises(ValueError, match=r"stream continues one prompt \(1, T\), not 2"):
+        stream(model, PROMPT.repeat(2, 1), 3)
+    for make in (stream, generate):
+        with pytest.raises(ValueError, match="temperature must be positive, not 0"):
+            make(model, PROMPT, 3, temperature=0)
+    assert list(stream(model, PROMPT, 3, temperature=0, top_k=1)) == list(stream(model, PROMPT, 3, top_k=1))
 
 
 @pytest.mark.parametrize("text", ["naïve café", "日本語 🤗!", "e\u0301", ""])
