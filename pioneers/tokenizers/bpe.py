@@ -1,4 +1,4 @@
-"""Byte-level byte-pair encoding, to be read. Sennrich et al. 2016; Radford et al. 2019, section 2.2."""
+"""Byte-level byte-pair encoding, to be read."""
 
 import json
 import os
@@ -28,6 +28,8 @@ SYMBOLS = [chr(b) for b in PRINTABLE] + [chr(256 + i) for i in range(256 - len(P
 
 class ByteLevelBPE:
     """A tokenizer whose smallest tokens are the 256 bytes: every text can be encoded, nothing is unknown.
+
+    Sennrich et al. 2016, section 3.2; Radford et al. 2019, section 2.2.
 
     Args:
         merges: pairs of ids in the order they were learned; merge number i makes the token 256 + i.
@@ -148,8 +150,9 @@ class ByteLevelBPE:
         return b"".join(self.vocab[i] for i in ids)
 
     def save(self, path: str | Path) -> None:
-        """Write the merges as JSON; the file appears whole or not at all."""
+        """Write the merges as JSON, whole or not at all; a missing folder is made."""
         path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
         saved = {"type": "byte-level BPE", "merges": self.merges, "special_tokens": list(self.special_ids)}
         partial = path.with_name(path.name + ".partial")
         partial.write_text(json.dumps(saved))

@@ -1,4 +1,4 @@
-"""WordPiece, BERT's tokenizer, to be read. Schuster & Nakajima 2012; Wu et al. 2016; Devlin et al. 2019."""
+"""WordPiece, BERT's tokenizer, to be read."""
 
 import os
 from collections import Counter
@@ -57,6 +57,7 @@ class WordPiece:
 
     Text is cleaned, put into lower case without accents, and split at white space, punctuation and Chinese
     characters. A word with a part that no piece spells, or of more than 100 characters, becomes [UNK].
+    Schuster & Nakajima 2012; Wu et al. 2016, section 4.1; Devlin et al. 2019, section 3.
 
     Args:
         vocab: the pieces in the order of their ids, with [PAD], [UNK], [CLS], [SEP] and [MASK] among them.
@@ -66,7 +67,7 @@ class WordPiece:
         ValueError: a special token is missing, or a piece occurs twice.
 
     Example:
-        >>> tokenizer = WordPiece([*SPECIAL_TOKENS, "un", "##want", "##ed", "!"])
+        >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "##want", "##ed", "!"])
         >>> tokenizer.encode("Unwanted!")
         [5, 6, 7, 8]
         >>> tokenizer.decode([5, 6, 7, 8])
@@ -106,8 +107,9 @@ class WordPiece:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the vocabulary as ``vocab.txt``; the file appears whole or not at all."""
+        """Write the vocabulary as ``vocab.txt``, whole or not at all; a missing folder is made."""
         path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(path.name + ".partial")
         partial.write_text("".join(f"{piece}\n" for piece in self.vocab), encoding="utf-8")
         os.replace(partial, path)
@@ -165,7 +167,7 @@ class WordPiece:
         """Token ids of a text, and where in the text each comes from: answers to questions are such ranges.
 
         Example:
-            >>> tokenizer = WordPiece([*SPECIAL_TOKENS, "in", "pa", "##ris"])
+            >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "in", "pa", "##ris"])
             >>> ids, offsets = tokenizer.encode_with_offsets("In Paris")
             >>> offsets
             [(0, 2), (3, 5), (5, 8)]
@@ -184,11 +186,10 @@ class WordPiece:
     def assemble(self, first: Sequence[int], second: Sequence[int] | None = None) -> BERTInput:
         """``[CLS] first [SEP]``, or ``[CLS] first [SEP] second [SEP]``: Devlin et al. 2019, figure 2.
 
-        Args:
-            first, second: token ids from :meth:`encode`, already cut to the length there is room for.
+        ``first`` and ``second`` are token ids from :meth:`encode`, already cut to what there is room for.
 
         Example:
-            >>> WordPiece([*SPECIAL_TOKENS, "a", "b"]).assemble([5], [6, 6])
+            >>> WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"]).assemble([5], [6, 6])
             BERTInput(input_ids=[2, 5, 3, 6, 6, 3], segment_ids=[0, 0, 0, 1, 1, 1])
         """
         cls_id, sep_id = self.special_ids["[CLS]"], self.special_ids["[SEP]"]

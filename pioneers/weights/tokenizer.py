@@ -45,9 +45,11 @@ def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> ByteLevelBPE | Wor
 def save_tokenizer(tokenizer: ByteLevelBPE | WordPiece, folder: str | os.PathLike[str]) -> None:
     """Write ``tokenizer`` into ``folder`` as GPT-2's or BERT's are published; ``transformers`` reads it too.
 
-    That is ``merges.txt`` and ``vocab.json``, or ``vocab.txt``; and a note for ``transformers``.
+    That is ``merges.txt`` and ``vocab.json``, or ``vocab.txt``; and a note for ``transformers``. A missing
+    folder is made.
     """
     folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
     if isinstance(tokenizer, WordPiece):
         tokenizer.save(folder / "vocab.txt")
         notes: dict[str, Any] = {"tokenizer_class": "BertTokenizer", "do_lower_case": tokenizer.lowercase}

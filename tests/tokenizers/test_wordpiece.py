@@ -104,6 +104,8 @@ def test_vocabularies_are_written_and_read(tokenizer, tmp_path):
     assert (tmp_path / "vocab.txt").read_text(encoding="utf-8").splitlines() == VOCAB
     (tmp_path / "windows.txt").write_bytes("\r\n".join(VOCAB).encode())
     assert WordPiece.from_vocab(tmp_path / "windows.txt", lowercase=False).vocab == VOCAB
+    tokenizer.save(tmp_path / "a" / "new" / "vocab.txt")
+    assert WordPiece.from_vocab(tmp_path / "a" / "new" / "vocab.txt").vocab == VOCAB
 
 
 def test_travels_to_other_processes():

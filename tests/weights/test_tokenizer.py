@@ -39,6 +39,14 @@ def test_byte_pairs_come_back(write, tmp_path):
     assert back.encode(PROBE) == bpe().encode(PROBE)
 
 
+@pytest.mark.parametrize("tokenizer", [bpe(), WordPiece(PIECES)])
+def test_a_missing_folder_is_made(tokenizer, tmp_path):
+    save_tokenizer(tokenizer, tmp_path / "a" / "new")
+    assert load_tokenizer(tmp_path / "a" / "new").vocab == tokenizer.vocab
+    tokenizer.save(tmp_path / "another" / "file")
+    assert (tmp_path / "another" / "file").is_file()
+
+
 def library_file(folder, transformers, cls, **how):
     """What the other library makes of our files when it saves them in its own format."""
     theirs = getattr(transformers, cls).from_pretrained(folder, **how)
