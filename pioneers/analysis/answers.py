@@ -1,4 +1,4 @@
-"""How good answers to questions are: Rajpurkar et al. 2016, section 6.1."""
+"""How good answers to questions are."""
 
 import re
 import string
@@ -10,6 +10,8 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
     """The share of ``given`` answers that equal the ``right`` ones, case, articles and punctuation aside.
+
+    Rajpurkar et al. 2016, section 6.1.
 
     Raises:
         ValueError: there are not as many of one as of the other, or none.
@@ -23,6 +25,8 @@ def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
 
 def overlap_f1(given: Sequence[str], right: Sequence[str]) -> float:
     """The mean F1 of the words of ``given`` and ``right`` answers, which gives something for half of one.
+
+    Case, articles and punctuation aside: Rajpurkar et al. 2016, section 6.1.
 
     Raises:
         ValueError: there are not as many of one as of the other, or none.

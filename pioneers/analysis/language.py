@@ -99,9 +99,14 @@ def compressed_bits(compressor: str, test: str, *, primer: str = "") -> float:
 
     With a ``primer`` the compressor has seen that text first: the size of both less that of the primer.
 
+    Raises:
+        ValueError: there is no such compressor.
+
     Example:
         >>> compressed_bits("xz", "ab" * 900) < 1
         True
     """
+    if compressor not in COMPRESSORS:
+        raise ValueError(f"compressor must be one of {', '.join(COMPRESSORS)}, not {compressor!r}")
     size = {text: len(COMPRESSORS[compressor](text.encode())) for text in (primer, primer + test)}
     return 8 * (size[primer + test] - (size[primer] if primer else 0)) / len(test)

@@ -75,9 +75,11 @@ def heatmap(
     Args:
         ax: where to draw.
         values: the matrix.
-        rows, columns: labels of queries and keys.
+        rows: labels of the queries.
+        columns: labels of the keys.
         numbers: also write each value, to two digits, in its cell.
-        vmin, vmax: ends of the colour scale; ``vmax`` is the largest value when left out.
+        vmin: value of the lightest colour.
+        vmax: value of the darkest; the largest in the matrix when left out.
 
     Example:
         >>> import torch

@@ -11,6 +11,7 @@ from torch import Tensor
 class RandomRows:
     """Batches of rows drawn at random from tensors that belong together, such as images and labels.
 
+    Drawn with replacement: a batch may hold a row twice, and no number of steps is sure to show them all.
     The rows of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
 
     Args:
@@ -58,6 +59,7 @@ class PairBatch(NamedTuple):
 class RandomPairs:
     """Batches of sentence pairs drawn at random, as long as their longest; step → :class:`PairBatch`.
 
+    Drawn with replacement: a batch may hold a pair twice, and no number of steps is sure to show them all.
     The pairs of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
 
     Args:

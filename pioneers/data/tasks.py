@@ -79,7 +79,10 @@ def documents(split: str) -> list[Document]:
 
 
 def docstring_packages(split: str) -> list[LabelledText]:
-    """Docstrings, and which of the eight ``PACKAGES`` each stands in: a task with one text.
+    """Docstrings, and which of eight packages each stands in: a task with one text.
+
+    The label is the place of the package, from 0, in ``pioneers.data.tasks.PACKAGES``: ``asyncio``,
+    ``email``, ``http``, ``importlib``, ``logging``, ``multiprocessing``, ``unittest``, ``xml``.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.

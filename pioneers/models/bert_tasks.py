@@ -1,4 +1,4 @@
-"""BERT at work: one linear map for each shape of task. Devlin et al. 2019, sections 4.1, 4.2 and 5.3."""
+"""BERT at work: one linear map for each shape of task."""
 
 from torch import Tensor, nn
 
@@ -7,7 +7,9 @@ from pioneers.models.heads import ClassificationHead, SpanHead
 
 
 class BERTClassifier(nn.Module):
-    """One label for a text or a pair of texts, from the pooled vector.
+    """Sequence classification: one label for a text or a pair, from the pooled vector.
+
+    Devlin et al. 2019, section 4.1.
 
     Args:
         bert: the model to fine-tune; that of a :class:`~pioneers.models.BERTForPretraining` is its ``bert``.
@@ -34,7 +36,9 @@ class BERTClassifier(nn.Module):
 
 
 class BERTTagger(nn.Module):
-    """One tag for every token, from its own hidden state.
+    """Token classification: one tag for every token, from its own hidden state.
+
+    Devlin et al. 2019, section 5.3.
 
     Args:
         bert: the model to fine-tune; its pooler is not used.
@@ -61,7 +65,9 @@ class BERTTagger(nn.Module):
 
 
 class BERTReader(nn.Module):
-    """Where in a text the answer to a question stands: every token as start and as end.
+    """Extractive question answering: every token's scores as the start and the end of the answer.
+
+    Devlin et al. 2019, section 4.2.
 
     Args:
         bert: the model to fine-tune; its pooler is not used.
@@ -90,7 +96,8 @@ class BERTReader(nn.Module):
         """``input_ids (B, T)`` → logits ``(B, T, 2)`` of start and end.
 
         Args:
-            segment_ids, mask: those of BERT.
+            segment_ids: ``(B, T)``, 0 for the question and 1 for the context.
+            mask: which keys are real, from :func:`pioneers.layers.padding_mask`.
             allowed: see :class:`SpanHead`.
         """
         return self.head(self.bert(input_ids, segment_ids=segment_ids, mask=mask), allowed=allowed)

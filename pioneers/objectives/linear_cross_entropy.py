@@ -20,7 +20,7 @@ def linear_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Ten
     Args:
         hidden: ``(…, D)``, what the output layer would be given.
         weight: ``(V, D)``, the matrix of the output layer, which has no bias.
-        targets: ``(…,)`` integers; those of -100 are left out.
+        targets: ``(…,)`` integers; those of -100 are left out, and if all are, the loss is NaN.
 
     Raises:
         ValueError: there is not one target per row of ``hidden``.

@@ -63,7 +63,7 @@ def masked_lm(
 
 
 def masked_lm_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood, in nats, over the chosen tokens only.
+    """Mean negative log-likelihood, in nats, over the chosen tokens only; NaN if none was chosen.
 
     Args:
         logits: ``(M, V)``, one row per chosen token in reading order, so that the vocabulary projection is

@@ -14,7 +14,8 @@ class SentencePair(NamedTuple):
     Attributes:
         first: token ids.
         second: token ids.
-        is_next: whether the second really follows the first.
+        is_next: whether the second really follows the first. The label for BERT's logits, where class 0 is
+            "follows", is ``int(not is_next)``.
     """
 
     first: Sentence

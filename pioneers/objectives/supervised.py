@@ -1,4 +1,4 @@
-"""Losses with labels: translation, classification, spans and tags. Targets of -100 are left out."""
+"""Losses with labels: translation, classification, spans and tags."""
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -10,7 +10,8 @@ def seq2seq_loss(logits: Tensor, targets: Tensor, *, label_smoothing: float = 0.
     """Cross-entropy of ``targets (B, T)`` under ``logits (B, T, V)`` with smoothed labels, in nats per token.
 
     The target has probability ``1 - label_smoothing + label_smoothing / V`` and every other token
-    ``label_smoothing / V``. Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4.
+    ``label_smoothing / V``. Targets of -100 (padding) are left out; if all are, the loss is NaN. Szegedy et
+    al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
     Example:
         >>> import torch
@@ -33,7 +34,8 @@ def classification_loss(
 ) -> Tensor:
     """Cross-entropy of ``labels (B,)`` under ``logits (B, num_classes)``, with an auxiliary LM loss if given.
 
-    ``L = L_classification + λ · L_lm``; Radford et al. 2018, equation (5), where λ = 0.5.
+    ``L = L_classification + λ · L_lm``; Radford et al. 2018, equation (5), where λ = 0.5. Labels and targets
+    of -100 are left out; if all of a part are, it is NaN.
 
     Args:
         lm_logits: ``(B, T, V)``; without them there is no auxiliary loss.
@@ -52,11 +54,12 @@ def classification_loss(
 
 
 def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-    """Mean of the cross-entropies of start and end position: Devlin et al. 2019, section 4.2.
+    """Mean of the cross-entropies of start and end position, in nats: Devlin et al. 2019, section 4.2.
 
     Args:
         logits: ``(B, T, 2)``, the scores of each token as start and as end of the answer.
-        starts, ends: ``(B,)``, positions of the first and the last token of the answer.
+        starts: ``(B,)``, the position of the first token of each answer; -100 leaves a row out.
+        ends: ``(B,)``, the position of its last token; likewise.
 
     Example:
         >>> import torch
@@ -70,7 +73,8 @@ def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
 def tagging_loss(logits: Tensor, tags: Tensor) -> Tensor:
     """Cross-entropy of one tag per token, ``tags (B, T)`` under ``logits (B, T, num_tags)``.
 
-    Word pieces that continue a word, and padding, have the tag -100.
+    Word pieces that continue a word, and padding, have the tag -100 and are left out; if all are, the loss is
+    NaN.
 
     Example:
         >>> import torch

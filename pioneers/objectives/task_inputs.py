@@ -1,4 +1,4 @@
-"""How a task is put to a GPT: its texts joined by special tokens. Radford et al. 2018, section 3.3."""
+"""How a task is put to a GPT: its texts joined by special tokens."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -48,7 +48,7 @@ class TaskInputs(NamedTuple):
 
 
 def classification_inputs(texts: Sequence[Text], tokens: TaskTokens, *, max_seq_len: int) -> TaskInputs:
-    """One text for each label: ``start text extract``, ``(B, T)``.
+    """One text for each label: ``start text extract``, ``(B, T)``. Radford et al. 2018, section 3.3.
 
     Args:
         texts: token ids of each text.
@@ -71,8 +71,9 @@ def entailment_inputs(
 ) -> TaskInputs:
     """A premise and a hypothesis: ``start premise delimiter hypothesis extract``, ``(B, T)``.
 
-    ``premises`` and ``hypotheses`` are token ids, equally many; too long a pair loses the end of its longer
-    text. The other arguments and the errors are those of :func:`classification_inputs`.
+    Radford et al. 2018, section 3.3. ``premises`` and ``hypotheses`` are token ids, equally many; too long a
+    pair loses the end of its longer text. The other arguments and the errors are those of
+    :func:`classification_inputs`.
 
     Example:
         >>> entailment_inputs([[7, 8, 9]], [[5]], TaskTokens(1, 2, 3), max_seq_len=6).input_ids
@@ -86,8 +87,8 @@ def similarity_inputs(
 ) -> TaskInputs:
     """Two texts of which none comes first: both orders, ``(B, 2, T)``.
 
-    ``first`` and ``second`` are token ids, equally many. The other arguments and the errors are those of
-    :func:`entailment_inputs`.
+    Radford et al. 2018, section 3.3. ``first`` and ``second`` are token ids, equally many. The other
+    arguments and the errors are those of :func:`entailment_inputs`.
 
     Example:
         >>> similarity_inputs([[7, 8]], [[5]], TaskTokens(1, 2, 3), max_seq_len=6).input_ids
@@ -102,6 +103,8 @@ def multiple_choice_inputs(
     contexts: Sequence[Text], choices: Sequence[Sequence[Text]], tokens: TaskTokens, *, max_seq_len: int
 ) -> TaskInputs:
     """One sequence per choice, ``start context delimiter choice extract``: ``(B, C, T)``.
+
+    Radford et al. 2018, section 3.3.
 
     Args:
         contexts: token ids of each context, the question included.

@@ -10,10 +10,15 @@ def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
     at ``(d_model · warmup_steps)^-0.5``, which is the learning rate this factor multiplies. The first
     ``step`` is 0.
 
+    Raises:
+        ValueError: there is no warm-up, at whose end the rate would be infinite.
+
     Example:
         >>> [round(inverse_sqrt(s, warmup_steps=4), 2) for s in (0, 3, 15)]
         [0.25, 1.0, 0.5]
     """
+    if warmup_steps < 1:
+        raise ValueError(f"warmup_steps must be at least 1, not {warmup_steps}")
     return min((step + 1) / warmup_steps, (warmup_steps / (step + 1)) ** 0.5)
 
 

@@ -38,6 +38,8 @@ MODELS: dict[str, tuple[type[nn.Module], type[Config]]] = {
 def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
     """A trained model, on the CPU, in float32 and in eval mode.
 
+    It must be fed as it was trained: see :class:`~pioneers.models.ViT` for the scale of images.
+
     Args:
         name_or_folder: a folder that :func:`save_pretrained` wrote; a folder in Hugging Face's layout, whose
             ``config.json`` says ``gpt2``, ``bert`` or ``vit``; or the name of such a model on the hub:

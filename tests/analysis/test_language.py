@@ -70,3 +70,8 @@ def test_compressors_count_bits_and_use_the_primer():
     for compressor in ("gzip", "bzip2", "xz"):
         primed = compressed_bits(compressor, text, primer="unrelated words come first, then: " + text)
         assert 0 <= primed < compressed_bits(compressor, text) / 2
+
+
+def test_an_unknown_compressor_is_named():
+    with pytest.raises(ValueError, match="compressor must be one of gzip, bzip2, xz, not 'zip'"):
+        compressed_bits("zip", "text")

@@ -23,6 +23,11 @@ def test_inverse_square_root_is_the_papers_formula():
         assert peak * inverse_sqrt(s - 1, warmup_steps=warmup) == pytest.approx(paper)
 
 
+def test_inverse_square_root_needs_a_warm_up():
+    with pytest.raises(ValueError, match="warmup_steps must be at least 1, not 0"):
+        inverse_sqrt(0, warmup_steps=0)
+
+
 def test_linear_rises_and_falls_in_straight_lines():
     factors = [linear(s, max_steps=30, warmup_steps=10) for s in range(31)]
     assert factors[:10] == pytest.approx([(s + 1) / 10 for s in range(10)])
