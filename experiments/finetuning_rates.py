@@ -14,7 +14,7 @@ from experiments.text.finetuning import WAYS, finetune
 from experiments.text.pretraining import build, pretrain
 from pioneers.device import best_device
 
-RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2)
+RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 CASES = {
     f"{task}, {kind}, {way}, lr {lr:g}": {
         "task": task,

@@ -1,0 +1,40 @@
+"""The published results are those of the experiments as they stand: the same cases, each with every seed."""
+
+import importlib
+import json
+
+import pytest
+
+from pioneers.analysis import experiment
+
+NAMES = (
+    "bert_ablation",
+    "bert_tasks",
+    "block_parts",
+    "finetuning_rates",
+    "gpt_ablation",
+    "layers_transferred",
+    "masked_against_causal",
+    "masking_rates",
+    "norm_placement",
+    "patch_size",
+    "pretraining_labels",
+    "pretraining_rates",
+    "recipe",
+    "variations",
+    "vit_convnet_grid",
+    "vit_positions",
+    "vocabularies",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_published_cases_are_those_of_the_script(name):
+    cases = importlib.import_module(f"experiments.{name}").CASES
+    published = experiment(name)
+    assert published["cases"] == json.loads(json.dumps(cases))
+    seeds = {row["seed"] for row in published["rows"]}
+    assert {(row["case"], row["seed"]) for row in published["rows"]} == {
+        (case, seed) for case in cases for seed in seeds
+    }
+    assert len(published["rows"]) == len(cases) * len(seeds)
