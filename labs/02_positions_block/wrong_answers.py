@@ -760,81 +760,81 @@ def rms_norm(x, gain, eps=1e-6):
             "the tanh form is GELU",
             "the tanh form",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    gelu = 0.5 * u * (1 + torch.tanh(math.sqrt(2 / math.pi) * (u + 0.044715 * u**3)))
-    return (gelu * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    gelu = 0.5 * g * (1 + torch.tanh(math.sqrt(2 / math.pi) * (g + 0.044715 * g**3)))
+    return (gelu * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
             "1.702 makes a sigmoid the distribution",
             "the sigmoid form",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    return (u * torch.sigmoid(1.702 * u) * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    return (g * torch.sigmoid(1.702 * g) * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
             "erf is the distribution of a standard normal",
             "no root of two inside erf",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    return (0.5 * u * (1 + torch.erf(u)) * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    return (0.5 * g * (1 + torch.erf(g)) * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
             "Φ is the bell",
             "the density in place of the distribution",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    bell = torch.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
-    return (u * bell * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    bell = torch.exp(-(g**2) / 2) / math.sqrt(2 * math.pi)
+    return (g * bell * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
             "the activation is Φ",
             "Φ without x",
             """
-def geglu(x, w_up, w_gate, w_down):
-    opened = 0.5 * (1 + torch.erf(x @ w_up / 2**0.5))
-    return (opened * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    opened = 0.5 * (1 + torch.erf(x @ w_gate / 2**0.5))
+    return (opened * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
             "a gated network is SwiGLU",
             "Swish in place of GELU",
             """
-def geglu(x, w_up, w_gate, w_down):
-    return (torch.nn.functional.silu(x @ w_up) * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    return (torch.nn.functional.silu(x @ w_gate) * (x @ w_up)) @ w_down
 """,
         ),
         Wrong(
-            "the activation belongs to the gate",
+            "the activation belongs to the way up, as in the plain network",
             "up and gate swapped",
             """
-def geglu(x, w_up, w_gate, w_down):
-    g = x @ w_gate
-    return ((x @ w_up) * g * torch.special.ndtr(g)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    u = x @ w_up
+    return ((x @ w_gate) * u * torch.special.ndtr(u)) @ w_down
 """,
         ),
         Wrong(
             "two branches are added",
             "added instead of multiplied",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    return (u * torch.special.ndtr(u) + x @ w_gate) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    return (g * torch.special.ndtr(g) + x @ w_up) @ w_down
 """,
         ),
         Wrong(
             "the product goes through the activation",
             "activation after the product",
             """
-def geglu(x, w_up, w_gate, w_down):
-    h = (x @ w_up) * (x @ w_gate)
+def geglu(x, w_gate, w_up, w_down):
+    h = (x @ w_gate) * (x @ w_up)
     return (h * torch.special.ndtr(h)) @ w_down
 """,
         ),
@@ -842,17 +842,17 @@ def geglu(x, w_up, w_gate, w_down):
             "the gate is the last step",
             "never brought back down",
             """
-def geglu(x, w_up, w_gate, w_down):
-    u = x @ w_up
-    return u * torch.special.ndtr(u) * (x @ w_gate)
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    return g * torch.special.ndtr(g) * (x @ w_up)
 """,
         ),
         Wrong(
             "a library call is an answer",
             "the library does the work",
             """
-def geglu(x, w_up, w_gate, w_down):
-    return (torch.nn.GELU()(x @ w_up) * (x @ w_gate)) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    return (torch.nn.GELU()(x @ w_gate) * (x @ w_up)) @ w_down
 """,
         ),
     ],
@@ -1218,17 +1218,17 @@ def rms_norm(x, gain, eps=1e-6):
         Right(
             "ndtr",
             """
-def geglu(x, w_up, w_gate, w_down):
-    up, gate = x @ w_up, x @ w_gate
-    return (up * torch.special.ndtr(up) * gate) @ w_down
+def geglu(x, w_gate, w_up, w_down):
+    gate, up = x @ w_gate, x @ w_up
+    return (gate * torch.special.ndtr(gate) * up) @ w_down
 """,
         ),
         Right(
             "one product for both projections, erfc",
             """
-def geglu(x, w_up, w_gate, w_down):
-    up, gate = (x @ torch.cat((w_up, w_gate), dim=1)).chunk(2, dim=-1)
-    return torch.einsum("...f,fd->...d", 0.5 * up * torch.erfc(-up / 2**0.5) * gate, w_down)
+def geglu(x, w_gate, w_up, w_down):
+    gate, up = (x @ torch.cat((w_gate, w_up), dim=1)).chunk(2, dim=-1)
+    return torch.einsum("...f,fd->...d", 0.5 * gate * torch.erfc(-gate / 2**0.5) * up, w_down)
 """,
         ),
     ],

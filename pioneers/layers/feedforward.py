@@ -48,8 +48,9 @@ class FeedForward(nn.Module):
 class GatedFeedForward(nn.Module):
     """A feed-forward network whose hidden units are multiplied by a gate: Shazeer 2020, equation (6).
 
-    ``FFN(x) = (activation(x W_up) ⊙ x W_gate) W_down``, without biases; ``activation="swish"`` is SwiGLU,
-    ``"gelu"`` GeGLU. At F = 8 D / 3 it has the parameters of a plain network with F = 4 D.
+    ``FFN(x) = (activation(x W_gate) ⊙ x W_up) W_down``, without biases; ``activation="swish"`` is SwiGLU,
+    ``"gelu"`` GeGLU. At F = 8 D / 3 it has the parameters of a plain network with F = 4 D. The names are those of
+    Llama's code.
 
     Args:
         d_model: D.
@@ -67,13 +68,13 @@ class GatedFeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, *, activation: str = "swish") -> None:
         super().__init__()
         self.activation = _activation(activation)
-        self.up = nn.Linear(d_model, d_ff, bias=False)
         self.gate = nn.Linear(d_model, d_ff, bias=False)
+        self.up = nn.Linear(d_model, d_ff, bias=False)
         self.down = nn.Linear(d_ff, d_model, bias=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
-        return self.down(self.activation(self.up(x)) * self.gate(x))
+        return self.down(self.activation(self.gate(x)) * self.up(x))
 
 
 def _activation(name: str) -> Callable[[Tensor], Tensor]:

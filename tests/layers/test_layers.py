@@ -92,12 +92,14 @@ def test_feed_forward_is_two_matrices_and_an_activation():
 
 
 @pytest.mark.parametrize(("activation", "function"), [("swish", F.silu), ("gelu", F.gelu)])
-def test_gated_feed_forward_multiplies_by_a_gate(activation, function):
+def test_gated_feed_forward_computes_what_llama_does_with_weights_of_the_same_names(activation, function):
     torch.manual_seed(0)
+    llama = {name: nn.Linear(D, F_, bias=False) for name in ("gate", "up")}
+    llama["down"] = nn.Linear(F_, D, bias=False)
     ffn = GatedFeedForward(D, F_, activation=activation)
+    ffn.load_state_dict({f"{name}.weight": linear.weight for name, linear in llama.items()})
     x = torch.randn(B, T, D)
-    hidden = function(x @ ffn.up.weight.T) * (x @ ffn.gate.weight.T)
-    torch.testing.assert_close(ffn(x), hidden @ ffn.down.weight.T)
+    torch.testing.assert_close(ffn(x), llama["down"](function(llama["gate"](x)) * llama["up"](x)))
 
 
 def test_sigmoid_form_of_gelu_stays_within_its_published_error():

@@ -1,6 +1,6 @@
 """Exercise 2.8: a feed-forward network with a gate, GeGLU.
 
-``x`` is (..., D), ``w_up`` and ``w_gate`` are (D, F), ``w_down`` is (F, D), each used as ``x @ w``.
+``x`` is (..., D), ``w_gate`` and ``w_up`` are (D, F), ``w_down`` is (F, D), each used as ``x @ w``.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,13 @@ from pioneers.layers.feedforward import ACTIVATIONS
 Activation = Callable[[Tensor], Tensor]
 
 
-def geglu(x: Tensor, w_up: Tensor, w_gate: Tensor, w_down: Tensor) -> Tensor:
+def geglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
     """The reference."""
-    return _with(F.gelu)(x, w_up, w_gate, w_down)
+    return _with(F.gelu)(x, w_gate, w_up, w_down)
 
 
 def _with(activation: Activation) -> Callable[..., Tensor]:
-    return lambda x, w_up, w_gate, w_down: (activation(x @ w_up) * (x @ w_gate)) @ w_down
+    return lambda x, w_gate, w_up, w_down: (activation(x @ w_gate) * (x @ w_up)) @ w_down
 
 
 def _geglu_probes() -> list[Probe]:
@@ -33,8 +33,8 @@ def _geglu_probes() -> list[Probe]:
     ) -> Probe:
         args = {
             "x": factor * normal(*lead, D),
-            "w_up": normal(D, F) / D**0.5,
             "w_gate": normal(D, F) / D**0.5,
+            "w_up": normal(D, F) / D**0.5,
             "w_down": normal(F, D) / F**0.5,
         }
         return Probe(name, {name: x.to(dtype) for name, x in args.items()}, strided)
@@ -109,35 +109,42 @@ MISTAKES = (
     ),
     Mistake(
         "up and gate swapped",
-        "The activation acts on x W_up; the product with W_gate stays linear.",
-        lambda x, w_up, w_gate, w_down: geglu(x, w_gate, w_up, w_down),
+        "The activation acts on x W_gate; x W_up stays linear.",
+        lambda x, w_gate, w_up, w_down: geglu(x, w_up, w_gate, w_down),
         section="sec-gated",
         equation="eq-swiglu",
     ),
     Mistake(
         "added instead of multiplied",
         "A gate multiplies, component by component.",
-        lambda x, w_up, w_gate, w_down: (F.gelu(x @ w_up) + x @ w_gate) @ w_down,
+        lambda x, w_gate, w_up, w_down: (F.gelu(x @ w_gate) + x @ w_up) @ w_down,
         section="sec-gated",
         equation="eq-swiglu",
     ),
     Mistake(
         "the gate is ignored",
         "Without w_gate this is the plain feed-forward network.",
-        lambda x, w_up, w_gate, w_down: F.gelu(x @ w_up) @ w_down,
+        lambda x, w_gate, w_up, w_down: F.gelu(x @ w_up) @ w_down,
+        section="sec-gated",
+        equation="eq-swiglu",
+    ),
+    Mistake(
+        "nothing for the gate to multiply",
+        "Without w_up this is the plain feed-forward network.",
+        lambda x, w_gate, w_up, w_down: F.gelu(x @ w_gate) @ w_down,
         section="sec-gated",
         equation="eq-swiglu",
     ),
     Mistake(
         "activation after the product",
-        "Only x W_up goes through the activation; the gate multiplies what comes out.",
-        lambda x, w_up, w_gate, w_down: F.gelu((x @ w_up) * (x @ w_gate)) @ w_down,
+        "Only x W_gate goes through the activation; what comes out multiplies x W_up.",
+        lambda x, w_gate, w_up, w_down: F.gelu((x @ w_gate) * (x @ w_up)) @ w_down,
         section="sec-gated",
         equation="eq-swiglu",
     ),
     Mistake(
         *DOWN,
-        lambda x, w_up, w_gate, w_down: F.gelu(x @ w_up) * (x @ w_gate),
+        lambda x, w_gate, w_up, w_down: F.gelu(x @ w_gate) * (x @ w_up),
         section="sec-ffn",
         equation="eq-ffn",
     ),
@@ -147,7 +154,7 @@ EXERCISES = (
     Exercise(
         key="2.8",
         name="geglu",
-        parameters=("x", "w_up", "w_gate", "w_down"),
+        parameters=("x", "w_gate", "w_up", "w_down"),
         points=9,
         section="sec-activations",
         equation="eq-gelu",
