@@ -202,3 +202,25 @@ def test_every_example_runs():
     listing = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
     found = set(re.findall(r"^pioneers/\S+\.py::(\S+)$", listing, re.MULTILINE))
     assert found == {name for name, _ in examples()}
+
+
+def test_the_tables_of_names_are_all_listed():
+    targets = [
+        getattr(node, "target", None) or node.targets[0]
+        for node in tree("pioneers.weights.tables").body
+        if isinstance(node, ast.Assign | ast.AnnAssign)
+    ]
+    names = {target.id for target in targets if target.id[0] != "_"}
+    assert {"GPT2", "GPT2_DROP", "VIT_TIMM"} <= names
+    listed = set(re.findall(r"`([A-Z][A-Z0-9_]+)`", (ROOT / "book/api/weights.md").read_text()))
+    assert listed == names
+
+
+def test_the_quick_start_runs(capsys):
+    pytest.importorskip("torch")
+    page = (ROOT / "book/api/index.md").read_text()
+    source = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)[1]
+    assert len([line for line in source.splitlines() if line]) <= 10
+    assert "max_steps=500" in source
+    exec(source.replace("max_steps=500", "max_steps=51"), {})
+    assert len(capsys.readouterr().out) > 60

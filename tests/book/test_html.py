@@ -70,6 +70,16 @@ def test_every_figure_says_what_it_shows(pages):
     assert not poor
 
 
+def test_every_table_is_a_table(pages):
+    raw = [
+        (path.name, paragraph.text[:60])
+        for path, page in pages.items()
+        for paragraph in page.select("article p")
+        if re.search(r"\|\s*:?(--|[–—])", paragraph.text)
+    ]
+    assert not raw
+
+
 def test_every_lecture_offers_its_notebook(html, pages):
     lectures = [path for path in pages if path.parent.name == "lectures"]
     assert lectures
