@@ -84,7 +84,7 @@ class Rotary(nn.Module):
     """Rotary positions (RoPE): queries and keys are turned by an angle proportional to their position.
 
     Channel i and channel i + K/2 form a plane that position p turns by ``p / base^(2i/K)``, so that the
-    product of a query and a key depends on their distance alone. Su et al. 2021, section 3.2, who pair the
+    product of a query and a key depends on their distance alone. Su et al. 2024, section 3.2, who pair the
     neighbours 2i and 2i + 1: the same up to the order of the channels.
 
     Args:

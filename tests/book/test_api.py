@@ -204,6 +204,16 @@ def test_every_example_runs():
     assert found == {name for name, _ in examples()}
 
 
+def test_every_paper_is_in_the_references():
+    bibliography = (ROOT / "book/references.bib").read_text()
+    assert ":all:" in (ROOT / "book/references.md").read_text()
+    docstrings = [ast.get_docstring(tree(module)) or "" for module in MODULES]
+    docstrings += [ast.get_docstring(node) for _, node in definitions()]
+    cited = re.findall(r"(\w+)\s+(?:et\s+al\.|&\s+\w+)\s+(\d{4})", "\n".join(docstrings))
+    assert len(cited) > 30
+    assert not [f"{name} {year}" for name, year in cited if f"{{{name.lower()}{year}," not in bibliography]
+
+
 def test_the_tables_of_names_are_all_listed():
     targets = [
         getattr(node, "target", None) or node.targets[0]
