@@ -26,7 +26,13 @@ article:first-of-type { break-before: auto; }
 .headerlink, .copybtn, .sd-sphinx-override.sd-badge { display: none !important; }
 pre, .math { white-space: pre-wrap; }
 img, svg, table, .math { max-width: 100%; }
-figure, img { break-inside: avoid; }
+/* What scrolls on a screen would be cut off on paper. */
+pre, .pst-scrollable-table-container, [style*="overflow-x"] { overflow: visible !important; }
+.katex { font-size: 1em; }
+dl.py table { font-size: 0.7em; }
+figure, img, pre, tr { break-inside: avoid; }
+h1, h2, h3, h4, h5, h6, dt { break-after: avoid; }
+details.hide > summary { display: none !important; } /* of code that a screen can fold */
 """
 FOOT = (
     """<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>"""
@@ -107,8 +113,9 @@ def main() -> None:
             page.goto(document.as_uri(), wait_until="load")
             page.evaluate("document.fonts.ready.then(() => true)")
             page.pdf(
-                path=PDF, prefer_css_page_size=True, print_background=True, tagged=True, outline=True,
-                display_header_footer=True, header_template="<span></span>", footer_template=FOOT,
+                path=PDF, scale=0.75, prefer_css_page_size=True, print_background=True, tagged=True,
+                outline=True, display_header_footer=True,
+                header_template="<span></span>", footer_template=FOOT,
             )  # fmt: skip
             browser.close()
     finally:

@@ -22,9 +22,10 @@ CASES = {
         "pretrained": way == "fine-tuned",
         "lr": lr,
     }
-    for task in ("sst2", "finished", "packages")
+    for task in ("sst2", "finished", "packages", "finished first", "finished choice")
     for kind, way in WAYS
     for lr in RATES
+    if kind != "bert" or task in ("sst2", "finished", "packages")
 }
 
 

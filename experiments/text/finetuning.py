@@ -31,7 +31,6 @@ from pioneers.objectives import (
 from pioneers.training import TrainConfig, fit
 
 BATCH = 16
-SHAPES = {"finished": ("finished first", "finished choice")}  # one question, of one text, of two and of four
 STEPS = {100: 150, 1000: 300, None: 450}  # by number of labels
 WAYS = (
     ("bert", "fine-tuned"),
@@ -45,12 +44,12 @@ WAYS = (
 def recipe(kind: str, way: str, task: str) -> dict[str, float]:
     """The learning rate that was best on validation data: ``make experiments NAME=finetuning_rates``.
 
-    On those of the task, or of *finished* for its other shapes; where neither was tried, on average.
+    On those of the task; where it was not among the tasks that were tried, on average.
     """
     tried = experiment("finetuning_rates")
     rows = [tried["cases"][row["case"]] | row for row in tried["rows"]]
     rows = [row for row in rows if row["kind"] == kind and row["pretrained"] == (way == "fine-tuned")]
-    rows = [row for row in rows if task in (row["task"], *SHAPES.get(row["task"], ()))] or rows
+    rows = [row for row in rows if row["task"] == task] or rows
     scores = {
         rate: [row["accuracy"] for row in rows if row["lr"] == rate] for rate in {r["lr"] for r in rows}
     }

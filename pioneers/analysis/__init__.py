@@ -1,4 +1,4 @@
-"""Looking at models from outside: what they attend to, how well they predict; :mod:`~pioneers.analysis.plots` draws it."""
+"""What models attend to, and how well they predict; :mod:`~pioneers.analysis.plots` draws it."""
 
 from pioneers.analysis.answers import exact_match, overlap_f1
 from pioneers.analysis.attention_maps import attention_rollout, record_attention

@@ -49,8 +49,8 @@ class GatedFeedForward(nn.Module):
     """A feed-forward network whose hidden units are multiplied by a gate: Shazeer 2020, equation (6).
 
     ``FFN(x) = (activation(x W_gate) ⊙ x W_up) W_down``, without biases; ``activation="swish"`` is SwiGLU,
-    ``"gelu"`` GeGLU. At F = 8 D / 3 it has the parameters of a plain network with F = 4 D. The names are those of
-    Llama's code.
+    ``"gelu"`` GeGLU; the names are those of Llama's code. At F = 8 D / 3 it has the parameters of a plain
+    network with F = 4 D.
 
     Args:
         d_model: D.
