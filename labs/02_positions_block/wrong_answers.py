@@ -821,6 +821,24 @@ def geglu(x, w_gate, w_up, w_down):
 """,
         ),
         Wrong(
+            "the plain network, and nothing of the gate",
+            "the gate is ignored",
+            """
+def geglu(x, w_gate, w_up, w_down):
+    u = x @ w_up
+    return (u * torch.special.ndtr(u)) @ w_down
+""",
+        ),
+        Wrong(
+            "the gate alone is the hidden layer",
+            "nothing for the gate to multiply",
+            """
+def geglu(x, w_gate, w_up, w_down):
+    g = x @ w_gate
+    return (g * torch.special.ndtr(g)) @ w_down
+""",
+        ),
+        Wrong(
             "two branches are added",
             "added instead of multiplied",
             """
