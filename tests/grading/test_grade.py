@@ -9,6 +9,7 @@ import time
 import nbformat
 import pytest
 
+from pioneers.analysis import experiment
 from pioneers.cli import grade as command
 from pioneers.cli import main
 from pioneers.grading import bank
@@ -279,3 +280,12 @@ def test_honest_code_reaches_for_nothing(source):
 @pytest.mark.parametrize("source", REACHING)
 def test_code_that_reaches_further_is_named(source):
     assert REACHING[source] in reaches(source)
+
+
+def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of_nbgraders_time():
+    (row,) = experiment("class_of_200")["rows"]
+    assert row["submissions"] + row["hostile"] == row["results"] == 200
+    assert row["without_cause"] == 0
+    assert row["ratio"] == pytest.approx(row["pioneers"] / row["nbgrader"], rel=1e-3)
+    assert row["ratio"] <= 0.5
+    assert row["gib"] <= 3 * row["processors"] + 1  # the limit of each submission, and the grader itself
