@@ -50,7 +50,7 @@ pdf: book
 	python book/pdf.py
 
 linkcheck: labs
-	jupyter-book build . --builder linkcheck -q
+	jupyter-book build . --builder custom --custom-builder linkcheck -q
 
 LAB ?= 01_self_attention
 
