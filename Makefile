@@ -18,7 +18,7 @@ help:
 	@echo "make labs    the students' versions of the labs: labs/student/"
 	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
 	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
-	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it"
+	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it; NAME='a b' several"
 	@echo "make lint    check the style;  make format  mend what can be mended"
 	@echo "make clean   remove what was built;  the environment is the folder .venv"
 
@@ -63,7 +63,7 @@ bench: .venv/.ready
 
 experiments: .venv/.ready
 	@test -n "$(NAME)" || { echo "Name one: make experiments NAME=$$(ls experiments/*.py | xargs -n1 basename -s .py | grep -v common | paste -sd'|')"; exit 2; }
-	TQDM_DISABLE= python -m experiments.$(NAME)
+	@for name in $(NAME); do echo "experiment $$name"; TQDM_DISABLE= python -m experiments.$$name || exit 1; done
 
 lint: .venv/.ready
 	ruff check .

@@ -11,10 +11,8 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import recipe
-from experiments.text.pretraining import build, pretrain
+from experiments.text.finetuning import recipe, start
 from experiments.text.tokens import finetune_bert
-from pioneers.device import best_device
 
 TASKS = ("sst2", "packages", "mrpc", "following", "ewt", "code words", "squad", "cloze")
 CASES = {
@@ -26,9 +24,7 @@ CASES = {
 
 def one_case(*, seed: int, task: str, way: str, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
-    torch.manual_seed(seed)
-    model = pretrain("bert", seed) if way == "fine-tuned" else build("bert").to(best_device())
-    return finetune_bert(model, task, seed, lr=lr)
+    return finetune_bert(start("bert", way, seed), task, seed, lr=lr)
 
 
 def main() -> None:

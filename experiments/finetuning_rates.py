@@ -10,32 +10,30 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import WAYS, finetune
-from experiments.text.pretraining import build, pretrain
-from pioneers.device import best_device
+from experiments.text.finetuning import finetune, start
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
+ONE_TEXT = ("sst2", "finished", "packages")
+SHAPES = ("finished first", "finished choice")
+TRIED = {
+    ("bert", "fine-tuned"): ONE_TEXT,
+    ("bert", "from scratch"): ONE_TEXT,
+    ("gpt", "fine-tuned"): (*ONE_TEXT, "modules", *SHAPES),
+    ("gpt", "adapted"): ("packages", "modules"),
+    ("gpt", "from scratch"): (*ONE_TEXT, "modules", *SHAPES),
+    ("lstm", "fine-tuned"): (*ONE_TEXT, *SHAPES),
+}
 CASES = {
-    f"{task}, {kind}, {way}, lr {lr:g}": {
-        "task": task,
-        "kind": kind,
-        "pretrained": way == "fine-tuned",
-        "lr": lr,
-    }
-    for task in ("sst2", "finished", "packages", "finished first", "finished choice")
-    for kind, way in WAYS
+    f"{task}, {kind}, {way}, lr {lr:g}": {"task": task, "kind": kind, "way": way, "lr": lr}
+    for (kind, way), tasks in TRIED.items()
+    for task in tasks
     for lr in RATES
-    if kind != "bert" or task in ("sst2", "finished", "packages")
 }
 
 
-def one_case(
-    *, seed: int, task: str, kind: str, pretrained: bool, num_labels: int, lr: float
-) -> dict[str, Any]:
+def one_case(*, seed: int, task: str, kind: str, way: str, num_labels: int, lr: float) -> dict[str, Any]:
     """Accuracy on the validation split."""
-    torch.manual_seed(seed)
-    model = pretrain(kind, seed) if pretrained else build(kind).to(best_device())
-    return finetune(model, task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
+    return finetune(start(kind, way, seed), task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
 
 
 def main() -> None:

@@ -10,9 +10,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import finetune, recipe
-from experiments.text.pretraining import build, pretrain
-from pioneers.device import best_device
+from experiments.text.finetuning import finetune, recipe, start
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "full": {"kind": "gpt", "pretrained": True, "lm_weight": 0.5},
@@ -36,8 +34,7 @@ def one_case(
     *, seed: int, task: str, kind: str, pretrained: bool, lm_weight: float, lr: float
 ) -> dict[str, Any]:
     """Accuracy on the test split, Matthews' correlation, and F1 of two classes."""
-    torch.manual_seed(seed)
-    model = pretrain(kind, seed) if pretrained else build(kind).to(best_device())
+    model = start(kind, "fine-tuned" if pretrained else "from scratch", seed)
     return finetune(model, task, seed, num_labels=None, lm_weight=lm_weight, lr=lr)
 
 

@@ -2,8 +2,9 @@
 
     make experiments NAME=pretraining_labels
 
-One small GPT per seed, pretrained without labels; the sentiment of film reviews, the package of a docstring,
-and whether a sentence is finished: asked of one text, of two, and of four choices.
+One small GPT per seed, pretrained without labels, or adapted besides: it has then read the texts of the task
+once more. The sentiment of film reviews; where a docstring stands, in one of 8 packages or of 31 modules; and
+whether a sentence is finished: asked of one text, of two, and of four choices.
 """
 
 from itertools import product
@@ -12,22 +13,23 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import count_words, finetune, probe, recipe
-from experiments.text.pretraining import build, pretrain
-from pioneers.device import best_device
+from experiments.text.finetuning import count_words, finetune, probe, recipe, start
+from experiments.text.pretraining import pretrain
 
 LABELS = (100, 1000, None)
 TRAINED = ("fine-tuned", "from scratch")
 WAYS = ("frozen", *TRAINED, "words")
+TOPICS = ("packages", "modules")
 CASES = {
     f"{task}, {num_labels or 'all'} labels, {way}": {
         "task": task,
         "num_labels": num_labels,
         "way": way,
-        "lr": recipe("gpt", way, task)["lr"] if way in TRAINED else None,
+        "lr": recipe("gpt", way, task)["lr"] if way in (*TRAINED, "adapted") else None,
     }
     for task, num_labels, way in (
-        *product(("sst2", "finished", "packages"), LABELS, WAYS),
+        *product(("sst2", "finished", *TOPICS), LABELS, WAYS),
+        *product(TOPICS, LABELS, ("adapted",)),
         *product(("finished first", "finished choice"), LABELS[:2], TRAINED),
     )
 }
@@ -39,9 +41,7 @@ def one_case(*, seed: int, task: str, num_labels: int | None, way: str, lr: floa
         return count_words(task, seed, num_labels=num_labels)
     if way == "frozen":
         return probe(pretrain("gpt", seed), task, seed, num_labels=num_labels)
-    torch.manual_seed(seed)
-    model = pretrain("gpt", seed) if way == "fine-tuned" else build("gpt").to(best_device())
-    return finetune(model, task, seed, num_labels=num_labels, lr=lr)
+    return finetune(start("gpt", way, seed), task, seed, num_labels=num_labels, lr=lr)
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ SNAPSHOTS = (250, 500, 1000, 2000)
 LR = {"gpt": 2e-3, "lstm": 8e-3, "bert": 2e-3, LEFT: 2e-3}
 REVIEWS = 12_000  # of the 50,000 without a label
 REPEATS = 3  # of the documents, which are few beside the reviews
+ADAPTED = {"steps": 2500, "lr": 1e-3}  # how a GPT that is adapted goes on
 
 
 @functools.cache
@@ -83,9 +84,14 @@ def stream(seed: int) -> Tensor:
     """All texts in random order as one row of ids, [SEP] behind each."""
     texts = [*films(), *dict.fromkeys(news()), *(" ".join(sentences) for sentences in REPEATS * python())]
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(seed)).tolist()
+    return one_row(texts[place] for place in order)
+
+
+def one_row(texts: Iterable[str]) -> Tensor:
+    """The ids of all texts, ``(T,)``, [SEP] behind each."""
     tokenizer = vocabulary("gpt")
     end = tokenizer.special_ids["[SEP]"]
-    return torch.tensor([i for place in order for i in (*tokenizer.encode(texts[place]), end)])
+    return torch.tensor([i for text in texts for i in (*tokenizer.encode(text), end)])
 
 
 def next_token_loss(model: nn.Module, windows: Tensor) -> Tensor:
@@ -120,6 +126,7 @@ def pretrain(
     at: int | None = None,
     next_sentence: bool = True,
     shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
+    adapted: bool = False,
     steps: int | None = None,
     lr: float | None = None,
 ) -> nn.Module:
@@ -131,23 +138,27 @@ def pretrain(
         at: step of a snapshot; the end when left out.
         next_sentence: whether a BERT learns next-sentence prediction too.
         shares: of masked, random and kept tokens, for a BERT.
+        adapted: whether a GPT then reads Python's documents alone, in the order of its files, so that
+            neighbours speak of the same thing: the second of the three phases of Howard & Ruder 2018.
         steps: how many; those of ``STEPS`` when left out.
         lr: highest learning rate; that of ``LR`` when left out.
     """
     sizes = LSTM_SIZES if kind == "lstm" else SIZES
-    last = steps or STEPS[kind]
-    how: dict[str, Any] = {"kind": kind, "steps": last, "lr": lr or LR[kind], "sizes": sizes}
+    usual = ADAPTED if adapted else {"steps": STEPS[kind], "lr": LR[kind]}
+    last = steps or int(usual["steps"])
+    how: dict[str, Any] = {"kind": kind, "steps": last, "lr": lr or usual["lr"], "sizes": sizes}
     how |= {"batch": BATCH[kind], "vocab_size": VOCAB_SIZE[kind], "seq_len": SEQ_LEN}
     how |= {} if kind in BERTS else {"reviews": REVIEWS, "repeats": REPEATS}
     how |= {"next_sentence": next_sentence, "shares": shares} if kind == "bert" else {}
     how |= {"shares": (0.0, 0.0, 1.0)} if kind == LEFT else {}
+    how |= {"adapted": [STEPS[kind], LR[kind]]} if adapted else {}
     digest = hashlib.sha256(json.dumps(how, sort_keys=True).encode()).hexdigest()[:8]
     places = {
         step: FOLDER / f"{kind.replace(' ', '_')}-{digest}-{seed}-{step}.safetensors"
         for step in (*SNAPSHOTS, last)
     }
     torch.manual_seed(seed)
-    model = build(kind).to(best_device())
+    model = (pretrain(kind, seed) if adapted else build(kind)).to(best_device())
     with FileLock(f"{places[last]}.lock"):
         if not places[last].exists():
             _train(model, kind, seed, how, places)
@@ -177,8 +188,8 @@ def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: 
         )  # fmt: skip
         loss = left_to_right_loss if kind == LEFT else bert_loss if how["next_sentence"] else masked_only
     else:
-        ids = stream(seed).to(best_device())
-        batches = RandomWindows(ids, seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
+        ids = one_row(map(" ".join, python())) if "adapted" in how else stream(seed)
+        batches = RandomWindows(ids.to(best_device()), seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
         loss = next_token_loss
     metrics = places[how["steps"]].with_suffix(".jsonl")
     fit(model, loss, batches, config, evaluate=keep, metrics=metrics)

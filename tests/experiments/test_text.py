@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from experiments.text.finetuning import WAYS, Classifier, count_words, recipe, states
+from experiments.finetuning_rates import TRIED
+from experiments.text.finetuning import Classifier, count_words, recipe, states
 from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build
 from experiments.text.tasks import examples, labelled
 from pioneers.analysis import experiment
@@ -26,17 +27,15 @@ def test_labels_are_drawn_by_the_seed_and_from_the_training_split_alone():
     assert set(drawn[0]) <= set(examples("packages", "train"))
 
 
-@pytest.mark.parametrize(("kind", "way"), WAYS)
+@pytest.mark.parametrize(("kind", "way"), TRIED)
 def test_the_rate_is_the_best_one_of_the_search(kind, way):
     tried = experiment("finetuning_rates")
     by_case = {row["case"]: row["accuracy"] for row in tried["rows"]}
-    tasks = {how["task"] for how in tried["cases"].values() if how["kind"] == kind}
-    assert {"sst2", "finished", "packages"} <= tasks
-    for task in tasks:
+    for task in TRIED[kind, way]:
         scores = {
             how["lr"]: by_case[case]
             for case, how in tried["cases"].items()
-            if (how["task"], how["kind"], how["pretrained"]) == (task, kind, way == "fine-tuned")
+            if (how["task"], how["kind"], how["way"]) == (task, kind, way)
         }
         assert scores[recipe(kind, way, task)["lr"]] == max(scores.values())
     assert recipe(kind, way, "mrpc")["lr"] in scores
