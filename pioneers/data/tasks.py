@@ -59,6 +59,7 @@ class Choice(NamedTuple):
 def documents(split: str) -> list[Document]:
     """The docstrings of the standard library and the paragraphs of the language reference, about 1.5 MB.
 
+    They come in the order of their files, so that neighbours are mostly about the same thing.
     All tasks of this module are made from them, so what is held out here is held out everywhere: a model may
     be pretrained on the whole of ``documents("train")``. The texts differ a little between Python versions.
 

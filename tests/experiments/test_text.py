@@ -1,5 +1,7 @@
 """What the experiments on text stand on: splits that do not meet, rates that were chosen, no look ahead."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import torch
@@ -9,15 +11,21 @@ from experiments.text.finetuning import Classifier, count_words, recipe, states
 from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build
 from experiments.text.tasks import examples, labelled
 from pioneers.analysis import experiment
+from pioneers.data import documents
 from pioneers.objectives import BERTInputs
 
 
-@pytest.mark.parametrize("task", ["packages", "following", "finished"])
+@pytest.mark.parametrize("task", ["packages", "modules", "following", "finished"])
 def test_no_example_trains_and_judges(task):
     splits = {split: {row[:-1] for row in examples(task, split)} for split in ("train", "validation", "test")}
     shared = (splits["train"] | splits["validation"]) & splits["test"]
     assert len(shared) <= 0.002 * len(splits["test"])  # two documents may have the same words in one place
     assert len(splits["validation"]) > 50
+
+
+def test_documents_stand_beside_others_of_their_package():
+    neighbours = list(pairwise(document.package for document in documents("train")))
+    assert np.mean([one == other for one, other in neighbours]) > 0.9
 
 
 def test_labels_are_drawn_by_the_seed_and_from_the_training_split_alone():
