@@ -20,6 +20,7 @@ TRIED = {
     ("bert", "from scratch"): ONE_TEXT,
     ("gpt", "fine-tuned"): (*ONE_TEXT, "modules", *SHAPES),
     ("gpt", "adapted"): ("packages", "modules"),
+    ("gpt", "shuffled"): ("packages", "modules"),
     ("gpt", "from scratch"): (*ONE_TEXT, "modules", *SHAPES),
     ("lstm", "fine-tuned"): (*ONE_TEXT, *SHAPES),
 }

@@ -3,8 +3,9 @@
     make experiments NAME=pretraining_labels
 
 One small GPT per seed, pretrained without labels, or adapted besides: it has then read the texts of the task
-once more. The sentiment of film reviews; where a docstring stands, in one of 8 packages or of 31 modules; and
-whether a sentence is finished: asked of one text, of two, and of four choices.
+once more, in the order of their files or shuffled. The sentiment of film reviews; where a docstring stands,
+in one of 8 packages or of 31 modules; and whether a sentence is finished: asked of one text, of two, and of
+four choices.
 """
 
 from itertools import product
@@ -13,7 +14,7 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import count_words, finetune, probe, recipe, start
+from experiments.text.finetuning import ORDERS, count_words, finetune, probe, recipe, start
 from experiments.text.pretraining import pretrain
 
 LABELS = (100, 1000, None)
@@ -25,11 +26,12 @@ CASES = {
         "task": task,
         "num_labels": num_labels,
         "way": way,
-        "lr": recipe("gpt", way, task)["lr"] if way in (*TRAINED, "adapted") else None,
+        "lr": recipe("gpt", way, task)["lr"] if way in (*TRAINED, *ORDERS) else None,
     }
     for task, num_labels, way in (
         *product(("sst2", "finished", *TOPICS), LABELS, WAYS),
         *product(TOPICS, LABELS, ("adapted",)),
+        *product(TOPICS, LABELS[:2], ("shuffled",)),
         *product(("finished first", "finished choice"), LABELS[:2], TRAINED),
     )
 }

@@ -31,15 +31,16 @@ from pioneers.objectives import (
 from pioneers.training import TrainConfig, fit
 
 BATCH = 16
+ORDERS = {"adapted": "in order", "shuffled": "shuffled"}  # way to begin: how a pretrained GPT has read on
 STEPS = {100: 150, 1000: 300, None: 450}  # by number of labels
 
 
 def start(kind: str, way: str, seed: int) -> nn.Module:
-    """The model that training begins with: ``"fine-tuned"``, ``"adapted"`` or ``"from scratch"``."""
+    """The model that training begins with: ``"fine-tuned"``, ``"from scratch"`` or one of ``ORDERS``."""
     torch.manual_seed(seed)
     if way == "from scratch":
         return build(kind).to(best_device())
-    return pretrain(kind, seed, adapted=way == "adapted")
+    return pretrain(kind, seed, adapted=ORDERS.get(way))
 
 
 def recipe(kind: str, way: str, task: str) -> dict[str, float]:

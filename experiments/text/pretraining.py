@@ -4,7 +4,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +83,13 @@ def vocabulary(kind: str) -> WordPiece:
 def stream(seed: int) -> Tensor:
     """All texts in random order as one row of ids, [SEP] behind each."""
     texts = [*films(), *dict.fromkeys(news()), *(" ".join(sentences) for sentences in REPEATS * python())]
+    return one_row(shuffled(texts, seed))
+
+
+def shuffled(texts: Sequence[str], seed: int) -> list[str]:
+    """The texts in random order."""
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(seed)).tolist()
-    return one_row(texts[place] for place in order)
+    return [texts[place] for place in order]
 
 
 def one_row(texts: Iterable[str]) -> Tensor:
@@ -92,6 +97,12 @@ def one_row(texts: Iterable[str]) -> Tensor:
     tokenizer = vocabulary("gpt")
     end = tokenizer.special_ids["[SEP]"]
     return torch.tensor([i for text in texts for i in (*tokenizer.encode(text), end)])
+
+
+def documents_in(order: str, seed: int) -> Tensor:
+    """Python's documents as one row of ids, ``"in order"`` of its files or ``"shuffled"``."""
+    texts = [" ".join(sentences) for sentences in python()]
+    return one_row(texts if order == "in order" else shuffled(texts, seed))
 
 
 def next_token_loss(model: nn.Module, windows: Tensor) -> Tensor:
@@ -126,7 +137,7 @@ def pretrain(
     at: int | None = None,
     next_sentence: bool = True,
     shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
-    adapted: bool = False,
+    adapted: str | None = None,
     steps: int | None = None,
     lr: float | None = None,
 ) -> nn.Module:
@@ -138,8 +149,9 @@ def pretrain(
         at: step of a snapshot; the end when left out.
         next_sentence: whether a BERT learns next-sentence prediction too.
         shares: of masked, random and kept tokens, for a BERT.
-        adapted: whether a GPT then reads Python's documents alone, in the order of its files, so that
-            neighbours speak of the same thing: the second of the three phases of Howard & Ruder 2018.
+        adapted: how a GPT then reads Python's documents alone, the second of the three phases of Howard &
+            Ruder 2018: ``"in order"`` of its files, so that neighbours speak of the same thing, or
+            ``"shuffled"``.
         steps: how many; those of ``STEPS`` when left out.
         lr: highest learning rate; that of ``LR`` when left out.
     """
@@ -151,7 +163,7 @@ def pretrain(
     how |= {} if kind in BERTS else {"reviews": REVIEWS, "repeats": REPEATS}
     how |= {"next_sentence": next_sentence, "shares": shares} if kind == "bert" else {}
     how |= {"shares": (0.0, 0.0, 1.0)} if kind == LEFT else {}
-    how |= {"adapted": [STEPS[kind], LR[kind]]} if adapted else {}
+    how |= {"adapted": [adapted, STEPS[kind], LR[kind]]} if adapted else {}
     digest = hashlib.sha256(json.dumps(how, sort_keys=True).encode()).hexdigest()[:8]
     places = {
         step: FOLDER / f"{kind.replace(' ', '_')}-{digest}-{seed}-{step}.safetensors"
@@ -188,7 +200,7 @@ def _train(model: nn.Module, kind: str, seed: int, how: dict[str, Any], places: 
         )  # fmt: skip
         loss = left_to_right_loss if kind == LEFT else bert_loss if how["next_sentence"] else masked_only
     else:
-        ids = one_row(map(" ".join, python())) if "adapted" in how else stream(seed)
+        ids = documents_in(how["adapted"][0], seed) if "adapted" in how else stream(seed)
         batches = RandomWindows(ids.to(best_device()), seq_len=SEQ_LEN, batch_size=BATCH[kind], seed=seed)
         loss = next_token_loss
     metrics = places[how["steps"]].with_suffix(".jsonl")

@@ -8,7 +8,7 @@ import torch
 
 from experiments.finetuning_rates import TRIED
 from experiments.text.finetuning import Classifier, count_words, recipe, states
-from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build
+from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build, documents_in
 from experiments.text.tasks import examples, labelled
 from pioneers.analysis import experiment
 from pioneers.data import documents
@@ -87,14 +87,30 @@ def test_a_bert_that_reads_from_left_to_right_does_not_see_the_future():
         assert torch.allclose(bert(rows, **how)[:, :8], bert(changed, **how)[:, :8], atol=1e-6) == same
 
 
+class Ids:
+    """A vocabulary that need not be learned: letters."""
+
+    special_ids = {"[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "[PAD]": 0}  # noqa: RUF012
+
+    def encode(self, text):
+        return [5 + ord(letter) % 90 for letter in text]
+
+
+def test_shuffled_documents_are_the_same_in_another_order(monkeypatch):
+    monkeypatch.setattr("experiments.text.pretraining.vocabulary", lambda _: Ids())
+    rows = {
+        how: "".join(map(chr, documents_in(*how))).split(chr(Ids.special_ids["[SEP]"]))
+        for how in (("in order", 0), ("in order", 1), ("shuffled", 0), ("shuffled", 1))
+    }
+    ordered, again, mixed, other = rows.values()
+    assert ordered == again
+    assert sorted(ordered[:-1]) == sorted(mixed[:-1]) == sorted(other[:-1])
+    assert ordered != mixed != other
+    assert len(ordered) == len(documents("train")) + 1
+
+
 @pytest.mark.parametrize("kind", ["gpt", "lstm"])
 def test_a_classifier_reads_its_task(kind, monkeypatch):
-    class Ids:
-        special_ids = {"[CLS]": 2, "[SEP]": 3, "[MASK]": 4, "[PAD]": 0}  # noqa: RUF012
-
-        def encode(self, text):
-            return [5 + ord(letter) % 90 for letter in text]
-
     monkeypatch.setattr("experiments.text.finetuning.vocabulary", lambda _: Ids())
     torch.manual_seed(0)
     for task, classes in (("packages", 8), ("finished first", 2), ("finished choice", 4), ("mrpc", 2)):
