@@ -5,12 +5,13 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, distributions, requires, version
 from pathlib import Path
 
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
@@ -156,6 +157,17 @@ def requirements(project):
 def test_pins_fit_what_the_project_asks_for(project, pins):
     unfit = [str(r) for r in requirements(project) if pins.get(canonicalize_name(r.name)) not in r.specifier]
     assert not unfit
+
+
+def test_pins_install_with_the_oldest_python_the_project_allows(project, pins):
+    (floor,) = (part.version for part in SpecifierSet(project["requires-python"]) if part.operator == ">=")
+    wanted = {
+        d.name: d.metadata["Requires-Python"] or ""
+        for d in distributions()
+        if pins.get(canonicalize_name(d.name)) == Version(d.version).public
+    }
+    assert len(wanted) > 0.9 * len(pins)
+    assert not {name: asked for name, asked in wanted.items() if f"{floor}.0" not in SpecifierSet(asked)}
 
 
 def test_every_package_of_the_environment_is_pinned(project, pins):
