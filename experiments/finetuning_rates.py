@@ -11,13 +11,16 @@ import torch
 
 from experiments.common import run
 from experiments.text.finetuning import finetune, start
+from experiments.text.tasks import ONE_TEXT
+from experiments.text.tokens import TAGGING, finetune_tags
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-ONE_TEXT = ("sst2", "finished", "packages")
 SHAPES = ("finished first", "finished choice")
+BERTS = (*ONE_TEXT, "modules", "finished first", "punctuation")
 TRIED = {
-    ("bert", "fine-tuned"): ONE_TEXT,
-    ("bert", "from scratch"): ONE_TEXT,
+    ("bert", "fine-tuned"): BERTS,
+    ("bert", "longer"): BERTS,
+    ("bert", "from scratch"): BERTS,
     ("gpt", "fine-tuned"): (*ONE_TEXT, "modules", *SHAPES),
     ("gpt", "adapted"): ("packages", "modules"),
     ("gpt", "shuffled"): ("packages", "modules"),
@@ -33,8 +36,9 @@ CASES = {
 
 
 def one_case(*, seed: int, task: str, kind: str, way: str, num_labels: int, lr: float) -> dict[str, Any]:
-    """Accuracy on the validation split."""
-    return finetune(start(kind, way, seed), task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
+    """The marks on the validation split."""
+    learn = finetune_tags if task in TAGGING else finetune
+    return learn(start(kind, way, seed), task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
 
 
 def main() -> None:

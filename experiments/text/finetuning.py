@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 from torch import Tensor, nn
 
-from experiments.text.pretraining import SEQ_LEN, build, pretrain, vocabulary
-from experiments.text.tasks import TASKS, Row, examples, labelled, labels_of
+from experiments.text.pretraining import LONGER, SEQ_LEN, build, pretrain, vocabulary
+from experiments.text.tasks import ONE_TEXT, TASKS, Row, examples, labelled, labels_of
 from pioneers.analysis import experiment
 from pioneers.device import best_device
 from pioneers.models import BERTForPretraining
@@ -36,27 +36,32 @@ STEPS = {100: 150, 1000: 300, None: 450}  # by number of labels
 
 
 def start(kind: str, way: str, seed: int) -> nn.Module:
-    """The model that training begins with: ``"fine-tuned"``, ``"from scratch"`` or one of ``ORDERS``."""
+    """The model that training begins with.
+
+    Args:
+        kind: of :func:`experiments.text.pretraining.build`.
+        way: ``"from scratch"``, ``"fine-tuned"``, one of ``ORDERS`` for a GPT, or ``"longer"`` for a BERT.
+        seed: of the model.
+    """
     torch.manual_seed(seed)
     if way == "from scratch":
         return build(kind).to(best_device())
-    return pretrain(kind, seed, adapted=ORDERS.get(way))
+    return pretrain(kind, seed, adapted=ORDERS.get(way), **(LONGER if way == "longer" else {}))
 
 
 def recipe(kind: str, way: str, task: str) -> dict[str, float]:
     """The learning rate that was best on validation data: ``make experiments NAME=finetuning_rates``.
 
-    On those of the task; where it was not among the tasks that were tried, on average of them, but for
-    *modules*, whose 31 classes want a higher rate than the few of the other tasks.
+    On those of the task; where it was not among the tasks that were tried, on average of the three in
+    ``ONE_TEXT``. *Punctuation*, whose words mostly have none behind them, goes by Matthews' correlation.
     """
     tried = experiment("finetuning_rates")
     rows = [tried["cases"][row["case"]] | row for row in tried["rows"]]
     rows = [row for row in rows if (row["kind"], row["way"]) == (kind, way)]
     of_task = [row for row in rows if row["task"] == task]
-    rows = of_task or [row for row in rows if row["task"] != "modules"]
-    scores = {
-        rate: [row["accuracy"] for row in rows if row["lr"] == rate] for rate in {r["lr"] for r in rows}
-    }
+    rows = of_task or [row for row in rows if row["task"] in ONE_TEXT]
+    mark = "matthews" if task == "punctuation" else "accuracy"
+    scores = {rate: [row[mark] for row in rows if row["lr"] == rate] for rate in {r["lr"] for r in rows}}
     return {"lr": max(scores, key=lambda rate: np.mean(scores[rate]))}
 
 

@@ -25,6 +25,7 @@ from pioneers.data import (
 from pioneers.data.tasks import PACKAGES, REFERENCE
 
 Row = tuple[Any, ...]
+ONE_TEXT = ("sst2", "finished", "packages")
 NUM_MODULES = 31  # with at least forty docstrings each
 
 
@@ -84,12 +85,17 @@ def docstring_modules(split: str) -> list[LabelledText]:
 
 @functools.cache
 def examples(task: str, split: str) -> tuple[Row, ...]:
-    """The examples of a task in random order; ``"validation"`` is a tenth of those published for training."""
+    """The examples of a task in random order."""
     rows = TASKS[task].rows("test" if split == "test" else "train")
+    return tuple(tuple(row) for row in part(rows, split))
+
+
+def part(rows: Sequence[Row], split: str) -> list[Row]:
+    """The rows of a split in random order; ``"validation"`` is a tenth of those published for training."""
     order = np.random.default_rng(0).permutation(len(rows))
     tenth = len(rows) // 10
     chosen = {"test": order, "train": order[tenth:], "validation": order[:tenth]}[split]
-    return tuple(tuple(rows[i]) for i in chosen)
+    return [rows[i] for i in chosen]
 
 
 def labels_of(rows: Sequence[Row]) -> Tensor:
@@ -99,6 +105,10 @@ def labels_of(rows: Sequence[Row]) -> Tensor:
 
 def labelled(task: str, num_labels: int | None, seed: int) -> list[Row]:
     """The labelled examples that a seed gets to see."""
-    rows = examples(task, "train")
+    return drawn(examples(task, "train"), num_labels, seed)
+
+
+def drawn(rows: Sequence[Row], num_labels: int | None, seed: int) -> list[Row]:
+    """As many of the rows, all if None; which, the seed decides."""
     order = np.random.default_rng((1, seed)).permutation(len(rows))[:num_labels]
     return [rows[i] for i in order]

@@ -13,9 +13,10 @@ from torch import Tensor, nn
 
 from experiments.text.finetuning import STEPS, finetune, marks, on_device, states, train
 from experiments.text.pretraining import SEQ_LEN, vocabulary
-from experiments.text.tasks import TASKS
+from experiments.text.tasks import drawn, part
 from pioneers.analysis import exact_match, overlap_f1
-from pioneers.data import cloze_questions, code_words, squad2, ud_english_ewt
+from pioneers.data import cloze_questions, code_words, documents, squad2, ud_english_ewt
+from pioneers.data.formats import TaggedSentence
 from pioneers.models import BERTForPretraining, BERTReader, BERTTagger, best_span
 from pioneers.objectives import (
     BERTInputs,
@@ -26,26 +27,42 @@ from pioneers.objectives import (
     tagging_loss,
 )
 
-TAGGING = ("code words", "ewt")
+TAGGING = ("code words", "ewt", "punctuation")
 QUESTIONS = ("cloze", "squad")
+MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]?)")  # and the mark behind it
 WINDOW = 32  # words of a long text that a question is put to at a time
 
 
 def finetune_bert(model: BERTForPretraining, task: str, seed: int, *, lr: float) -> dict[str, float]:
     """Train a BERT on a task of any shape, with all labels; returns its marks."""
-    if task in TASKS:
-        return finetune(model, task, seed, num_labels=None, lr=lr)
-    shape = finetune_tags if task in TAGGING else finetune_questions
-    return shape(model, task, seed, lr=lr)
+    if task in QUESTIONS:
+        return finetune_questions(model, task, seed, lr=lr)
+    return (finetune_tags if task in TAGGING else finetune)(model, task, seed, num_labels=None, lr=lr)
+
+
+def punctuation(split: str) -> list[TaggedSentence]:
+    """Python's documents without their punctuation, and what stood behind each word: NONE, COMMA or STOP.
+
+    The first 40 words of each, never the last one, behind which a full stop is no question.
+    """
+    found = []
+    for document in documents(split):
+        words = " ".join(document.sentences).split()[:-1][:40]
+        parts = [match.groups() if (match := MARKED_WORD.fullmatch(word)) else (word, "") for word in words]
+        if len(parts) > 10:
+            tags = tuple({"": "NONE", ",": "COMMA"}.get(mark, "STOP") for _, mark in parts)
+            found.append(TaggedSentence(tuple(word for word, _ in parts), tags))
+    return found
 
 
 @functools.cache
 def tagged(task: str) -> tuple[list[Any], list[Any], list[str]]:
     """Sentences to train with and to judge by, and the names of their tags."""
-    if task == "code words":
-        train, test = code_words("train"), code_words("test")
-    else:
+    if task == "ewt":
         train, test = ud_english_ewt("validation"), ud_english_ewt("test")
+    else:
+        read = {"code words": code_words, "punctuation": punctuation}[task]
+        train, test = read("train"), read("test")
     return train, test, sorted({tag for sentence in (*train, *test) for tag in sentence.tags})
 
 
@@ -58,10 +75,25 @@ def tag_batch(task: str, sentences: Sequence[Any]) -> tuple[BERTInputs, Tensor]:
     return on_device(inputs), on_device(targets)
 
 
-def finetune_tags(model: BERTForPretraining, task: str, seed: int, *, lr: float) -> dict[str, float]:
-    """Train a BERT to tag every word; marks of the words that fit into a row."""
+def finetune_tags(
+    model: BERTForPretraining,
+    task: str,
+    seed: int,
+    *,
+    num_labels: int | None,
+    lr: float,
+    judged_on: str = "test",
+) -> dict[str, float]:
+    """Train a BERT to tag every word; marks of the words that fit into a row.
+
+    Arguments as for :func:`experiments.text.finetuning.finetune`; ``num_labels`` counts sentences.
+    """
     torch.manual_seed(seed)
     train_rows, test_rows, names = tagged(task)
+    if judged_on == "validation":
+        test_rows = part(train_rows, "validation")
+    if num_labels:
+        train_rows = drawn(part(train_rows, "train"), num_labels, seed)
     tagger = BERTTagger(model.bert, len(names))
 
     def logits(inputs: BERTInputs) -> Tensor:
@@ -71,7 +103,7 @@ def finetune_tags(model: BERTForPretraining, task: str, seed: int, *, lr: float)
         inputs, tags = tag_batch(task, rows)
         return tagging_loss(logits(inputs), tags)
 
-    train(tagger, loss_fn, train_rows, seed, lr=lr, steps=STEPS[1000])
+    train(tagger, loss_fn, train_rows, seed, lr=lr, steps=STEPS[num_labels or 1000])
     with torch.inference_mode():
         found = [
             (tags[tags >= 0], logits(inputs).argmax(-1)[tags >= 0])
