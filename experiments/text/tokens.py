@@ -29,7 +29,7 @@ from pioneers.objectives import (
 
 TAGGING = ("code words", "ewt", "punctuation")
 QUESTIONS = ("cloze", "squad")
-MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]?)")  # and the mark behind it
+MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the marks behind it
 WINDOW = 32  # words of a long text that a question is put to at a time
 
 
@@ -50,7 +50,7 @@ def punctuation(split: str) -> list[TaggedSentence]:
         words = " ".join(document.sentences).split()[:-1][:40]
         parts = [match.groups() if (match := MARKED_WORD.fullmatch(word)) else (word, "") for word in words]
         if len(parts) > 10:
-            tags = tuple({"": "NONE", ",": "COMMA"}.get(mark, "STOP") for _, mark in parts)
+            tags = tuple({"": "NONE", ",": "COMMA"}.get(marks[-1:], "STOP") for _, marks in parts)
             found.append(TaggedSentence(tuple(word for word, _ in parts), tags))
     return found
 

@@ -9,6 +9,7 @@ from pioneers.analysis import experiment
 
 NAMES = (
     "bert_ablation",
+    "bert_steps",
     "bert_tasks",
     "block_parts",
     "finetuning_rates",
