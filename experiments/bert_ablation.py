@@ -12,7 +12,7 @@ import torch
 from experiments.common import run
 from experiments.text.finetuning import recipe
 from experiments.text.pretraining import LEFT, pretrain
-from experiments.text.tokens import finetune_bert
+from experiments.text.tokens import finetune_task
 
 VARIANTS: dict[str, dict[str, Any]] = {
     "BERT": {"kind": "bert", "next_sentence": True},
@@ -30,7 +30,7 @@ CASES = {
 def one_case(*, seed: int, task: str, kind: str, next_sentence: bool, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
     model = pretrain(kind, seed, next_sentence=next_sentence)
-    return finetune_bert(model, task, seed, lr=lr)
+    return finetune_task(model, task, seed, lr=lr)
 
 
 def main() -> None:

@@ -13,13 +13,13 @@ from torch import nn
 
 from experiments.bert_documents import hide, losses, pairs, sentences
 from experiments.common import run
-from experiments.text.finetuning import finetune, recipe, start
+from experiments.text.finetuning import recipe, start
 from experiments.text.pretraining import SEQ_LEN, vocabulary
-from experiments.text.tokens import TAGGING, finetune_tags
+from experiments.text.tokens import TAGGING, finetune_task
 from pioneers.device import best_device
 
 WAYS = ("longer", "fine-tuned", "from scratch")
-TASKS = ("modules", "packages", "finished first", "following", *TAGGING)
+TASKS = ("sst2", "finished", "finished first", *TAGGING, "packages", "modules", "following")
 CASES: dict[str, dict[str, Any]] = {
     f"{task}, {num_labels} labels, {way}": {
         "task": task,
@@ -38,7 +38,7 @@ def one_case(*, seed: int, way: str, task: str | None = None, **how: Any) -> dic
     model = start("bert", way, seed)
     if task is None:
         return held_out(model, seed)
-    return (finetune_tags if task in TAGGING else finetune)(model, task, seed, **how)
+    return finetune_task(model, task, seed, **how)
 
 
 @torch.inference_mode()

@@ -3,7 +3,8 @@
     make experiments NAME=bert_tasks
 
 Sentiment (SST-2), paraphrase (MRPC), tags (English Web Treebank, trained with its validation split) and
-questions (the part of SQuAD that ``squad2("sample")`` reads), and the embedded counterpart of each.
+questions (the part of SQuAD that ``squad2("sample")`` reads), the embedded counterpart of each, and
+three more embedded tasks.
 """
 
 from typing import Any
@@ -12,19 +13,20 @@ import torch
 
 from experiments.common import run
 from experiments.text.finetuning import recipe, start
-from experiments.text.tokens import finetune_bert
+from experiments.text.tokens import finetune_task
 
-TASKS = ("sst2", "packages", "mrpc", "following", "ewt", "code words", "squad", "cloze")
+PUBLIC = ("sst2", "mrpc", "ewt", "squad")
+EMBEDDED = ("finished", "finished first", "punctuation", "cloze", "packages", "following", "code words")
 CASES = {
     f"{task}, {way}": {"task": task, "way": way, **recipe("bert", way, task)}
-    for task in TASKS
+    for task in (*PUBLIC, *EMBEDDED)
     for way in ("fine-tuned", "from scratch")
 }
 
 
 def one_case(*, seed: int, task: str, way: str, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
-    return finetune_bert(start("bert", way, seed), task, seed, lr=lr)
+    return finetune_task(start("bert", way, seed), task, seed, lr=lr)
 
 
 def main() -> None:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from experiments.common import run
-from experiments.text.finetuning import finetune, start
+from experiments.text.finetuning import start
 from experiments.text.tasks import ONE_TEXT
-from experiments.text.tokens import TAGGING, finetune_tags
+from experiments.text.tokens import finetune_task
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 SHAPES = ("finished first", "finished choice")
@@ -37,8 +37,8 @@ CASES = {
 
 def one_case(*, seed: int, task: str, kind: str, way: str, num_labels: int, lr: float) -> dict[str, Any]:
     """The marks on the validation split."""
-    learn = finetune_tags if task in TAGGING else finetune
-    return learn(start(kind, way, seed), task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
+    model = start(kind, way, seed)
+    return finetune_task(model, task, seed, num_labels=num_labels, lr=lr, judged_on="validation")
 
 
 def main() -> None:

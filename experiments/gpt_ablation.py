@@ -35,7 +35,7 @@ def one_case(
 ) -> dict[str, Any]:
     """Accuracy on the test split, Matthews' correlation, and F1 of two classes."""
     model = start(kind, "fine-tuned" if pretrained else "from scratch", seed)
-    return finetune(model, task, seed, num_labels=None, lm_weight=lm_weight, lr=lr)
+    return finetune(model, task, seed, lm_weight=lm_weight, lr=lr)
 
 
 def main() -> None:

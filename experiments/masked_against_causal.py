@@ -13,7 +13,7 @@ import torch
 from experiments.common import run
 from experiments.text.finetuning import recipe
 from experiments.text.pretraining import LEFT, SNAPSHOTS, STEPS, pretrain
-from experiments.text.tokens import finetune_bert
+from experiments.text.tokens import finetune_task
 
 CASES = {
     f"{task}, {name}, step {at}": {"task": task, "kind": kind, "at": at, **recipe("bert", "fine-tuned", task)}
@@ -26,7 +26,7 @@ CASES = {
 def one_case(*, seed: int, task: str, kind: str, at: int, lr: float) -> dict[str, Any]:
     """The marks of the task on the test split."""
     model = pretrain(kind, seed, at=at, next_sentence=False)
-    return finetune_bert(model, task, seed, lr=lr)
+    return finetune_task(model, task, seed, lr=lr)
 
 
 def main() -> None:

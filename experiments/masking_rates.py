@@ -13,7 +13,7 @@ import torch
 from experiments.common import run
 from experiments.text.finetuning import on_device, recipe
 from experiments.text.pretraining import SEQ_LEN, pretrain, vocabulary
-from experiments.text.tokens import finetune_bert, probe_tags
+from experiments.text.tokens import finetune_task, probe_tags
 from pioneers.data import documents
 from pioneers.models import BERTForPretraining
 from pioneers.objectives import text_inputs
@@ -48,7 +48,7 @@ def one_case(*, seed: int, shares: tuple[float, float, float], task: str, lr: fl
     model = pretrain("bert", seed, shares=shares)
     if task == "given back":
         return given_back(model)
-    return probe_tags(model, task) if lr is None else finetune_bert(model, task, seed, lr=lr)
+    return probe_tags(model, task) if lr is None else finetune_task(model, task, seed, lr=lr)
 
 
 @torch.inference_mode()

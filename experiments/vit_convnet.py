@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from experiments.common import run
 from experiments.common_mnist import accuracy, cost, mnist_parts, small_vit, train
-from pioneers.analysis import experiment, record_attention
+from pioneers.analysis import attention_distance, experiment, record_attention
 from pioneers.data import Digits
 from pioneers.device import seed_everything
 from pioneers.models import SmallResNet, ViT
@@ -48,20 +48,6 @@ def shifted_accuracy(model: nn.Module, digits: Digits, pixels: int) -> float:
     """Mean accuracy on images moved up, down, left and right."""
     ways = ((pixels, 0), (-pixels, 0), (0, pixels), (0, -pixels))
     return sum(accuracy(model, Digits(shift(digits.images, *way), digits.labels)) for way in ways) / len(ways)
-
-
-def attention_distance(weights: Tensor, patch_size: int) -> Tensor:
-    """Mean distance in pixels from a patch to the patches it attends to, ``(H,)``.
-
-    Args:
-        weights: ``(B, H, 1 + N, 1 + N)`` of one layer; N patches form a square, the class token is left out.
-        patch_size: P.
-    """
-    among_patches = weights[:, :, 1:, 1:]
-    shares = among_patches / among_patches.sum(-1, keepdim=True)
-    axis = patch_size * torch.arange(round(shares.shape[-1] ** 0.5), device=weights.device).float()
-    places = torch.cartesian_prod(axis, axis)
-    return (shares * torch.cdist(places, places)).sum(-1).mean(dim=(0, 2))
 
 
 @torch.inference_mode()

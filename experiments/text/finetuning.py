@@ -156,8 +156,8 @@ def finetune(
     task: str,
     seed: int,
     *,
-    num_labels: int | None,
     lr: float,
+    num_labels: int | None = None,
     lm_weight: float = 0.0,
     judged_on: str = "test",
 ) -> dict[str, float]:
@@ -167,8 +167,8 @@ def finetune(
         model: pretrained or not; it is changed.
         task: one of ``TASKS``.
         seed: of the choice of labels, the batches, the new head and dropout.
-        num_labels: how many labelled examples there are: 100, 1,000, or all when None.
         lr: highest learning rate.
+        num_labels: how many labelled examples there are: 100, 1,000, or all when None.
         lm_weight: of the auxiliary language-model loss; for a GPT or an LSTM.
         judged_on: ``"test"``, or ``"validation"`` to choose a recipe by.
     """

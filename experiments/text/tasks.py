@@ -29,6 +29,22 @@ ONE_TEXT = ("sst2", "finished", "packages")
 NUM_MODULES = 31  # with at least forty docstrings each
 
 
+@functools.cache
+def modules() -> list[str]:
+    """The packages and modules with the most docstrings to train with."""
+    counts = Counter(document.package for document in documents("train") if document.package != REFERENCE)
+    return [name for name, _ in counts.most_common(NUM_MODULES)]
+
+
+def docstring_modules(split: str) -> list[LabelledText]:
+    """Docstrings, and which of 31 packages and modules each stands in."""
+    return [
+        LabelledText(" ".join(document.sentences), modules().index(document.package))
+        for document in documents(split)
+        if document.package in modules()
+    ]
+
+
 class Task(NamedTuple):
     """A task with labels.
 
@@ -49,7 +65,7 @@ TASKS = {
     "sst2": Task("text", 2, "mean", sst2),
     "mrpc": Task("similarity", 2, "mean", mrpc),
     "packages": Task("text", len(PACKAGES), "mean", docstring_packages),
-    "modules": Task("text", NUM_MODULES, "mean", lambda split: docstring_modules(split)),
+    "modules": Task("text", NUM_MODULES, "mean", docstring_modules),
     "following": Task("pair", 2, "mean", following_sentences),
     "finished": Task("text", 2, "last", lambda split: finished_sentences(cuts(split))),
     "finished first": Task("pair", 2, "last", lambda split: finished_first(cuts(split))),
@@ -65,22 +81,6 @@ TASKS = {
 def cuts(split: str) -> list[CutSentence]:
     """As many as there are, or nearly."""
     return cut_sentences(split, 5000 if split == "train" else 1200)
-
-
-@functools.cache
-def modules() -> list[str]:
-    """The packages and modules with the most docstrings to train with."""
-    counts = Counter(document.package for document in documents("train") if document.package != REFERENCE)
-    return [name for name, _ in counts.most_common(NUM_MODULES)]
-
-
-def docstring_modules(split: str) -> list[LabelledText]:
-    """Docstrings, and which of 31 packages and modules each stands in."""
-    return [
-        LabelledText(" ".join(document.sentences), modules().index(document.package))
-        for document in documents(split)
-        if document.package in modules()
-    ]
 
 
 @functools.cache

@@ -15,8 +15,7 @@ from experiments.text.finetuning import STEPS, finetune, marks, on_device, state
 from experiments.text.pretraining import SEQ_LEN, vocabulary
 from experiments.text.tasks import drawn, part
 from pioneers.analysis import exact_match, overlap_f1
-from pioneers.data import cloze_questions, code_words, documents, squad2, ud_english_ewt
-from pioneers.data.formats import TaggedSentence
+from pioneers.data import cloze_questions, code_words, punctuation, squad2, ud_english_ewt
 from pioneers.models import BERTForPretraining, BERTReader, BERTTagger, best_span
 from pioneers.objectives import (
     BERTInputs,
@@ -29,30 +28,18 @@ from pioneers.objectives import (
 
 TAGGING = ("code words", "ewt", "punctuation")
 QUESTIONS = ("cloze", "squad")
-MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the marks behind it
 WINDOW = 32  # words of a long text that a question is put to at a time
 
 
-def finetune_bert(model: BERTForPretraining, task: str, seed: int, *, lr: float) -> dict[str, float]:
-    """Train a BERT on a task of any shape, with all labels; returns its marks."""
-    if task in QUESTIONS:
-        return finetune_questions(model, task, seed, lr=lr)
-    return (finetune_tags if task in TAGGING else finetune)(model, task, seed, num_labels=None, lr=lr)
+def finetune_task(model: nn.Module, task: str, seed: int, **how: Any) -> dict[str, float]:
+    """Train a model on a task of any shape; returns its marks.
 
-
-def punctuation(split: str) -> list[TaggedSentence]:
-    """Python's documents without their punctuation, and what stood behind each word: NONE, COMMA or STOP.
-
-    The first 40 words of each, never the last one, behind which a full stop is no question.
+    Arguments as for :func:`experiments.text.finetuning.finetune`; of questions there is no other choice than
+    all labels and the test split.
     """
-    found = []
-    for document in documents(split):
-        words = " ".join(document.sentences).split()[:-1][:40]
-        parts = [match.groups() if (match := MARKED_WORD.fullmatch(word)) else (word, "") for word in words]
-        if len(parts) > 10:
-            tags = tuple({"": "NONE", ",": "COMMA"}.get(marks[-1:], "STOP") for _, marks in parts)
-            found.append(TaggedSentence(tuple(word for word, _ in parts), tags))
-    return found
+    if task in QUESTIONS:
+        return finetune_questions(model, task, seed, **how)
+    return (finetune_tags if task in TAGGING else finetune)(model, task, seed, **how)
 
 
 @functools.cache
@@ -80,8 +67,8 @@ def finetune_tags(
     task: str,
     seed: int,
     *,
-    num_labels: int | None,
     lr: float,
+    num_labels: int | None = None,
     judged_on: str = "test",
 ) -> dict[str, float]:
     """Train a BERT to tag every word; marks of the words that fit into a row.

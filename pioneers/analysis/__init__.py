@@ -1,7 +1,7 @@
 """What models attend to, and how well they predict; :mod:`~pioneers.analysis.plots` draws it."""
 
 from pioneers.analysis.answers import exact_match, overlap_f1
-from pioneers.analysis.attention_maps import attention_rollout, record_attention
+from pioneers.analysis.attention_maps import attention_distance, attention_rollout, record_attention
 from pioneers.analysis.language import (
     bits_per_character,
     compressed_bits,
@@ -11,6 +11,7 @@ from pioneers.analysis.language import (
 from pioneers.analysis.results import experiment
 
 __all__ = [
+    "attention_distance",
     "attention_rollout",
     "bits_per_character",
     "compressed_bits",

@@ -1,6 +1,7 @@
 """Attention weights of a running model, through hooks: the model's own code stays as it is."""
 
 import contextlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -83,3 +84,31 @@ def attention_rollout(maps: Sequence[Tensor]) -> Tensor:
         mean = weights.mean(dim=1)
         rollout = (mean @ rollout + rollout) / 2
     return rollout
+
+
+def attention_distance(weights: Tensor, patch_size: int) -> Tensor:
+    """How far the heads of a ViT look: mean distance in pixels from a patch to those it attends to, ``(H,)``.
+
+    Dosovitskiy et al. 2021, figure 7. The class token is left out, and the rest is scaled to sum to one.
+
+    Args:
+        weights: ``(B, H, 1 + N, 1 + N)`` of one layer, class token first; the N patches form a square.
+        patch_size: the side of a patch in pixels.
+
+    Raises:
+        ValueError: the patches do not form a square.
+
+    Example:
+        >>> attention_distance(torch.full((1, 1, 5, 5), 0.2), patch_size=10)
+        tensor([8.5355])
+    """
+    among_patches = weights[:, :, 1:, 1:]
+    side = math.isqrt(among_patches.shape[-1])
+    if among_patches.shape[-2:] != (side**2, side**2):
+        raise ValueError(
+            f"weights must be (B, H, 1 + N, 1 + N) with N patches in a square, got {tuple(weights.shape)}"
+        )
+    shares = among_patches / among_patches.sum(-1, keepdim=True)
+    axis = torch.arange(side, device=weights.device) * float(patch_size)
+    places = torch.cartesian_prod(axis, axis)
+    return (shares * torch.cdist(places, places)).sum(-1).mean(dim=(0, 2))

@@ -1,6 +1,7 @@
 """Data sets and batches: embedded (nothing to fetch), public (fetched once, verified) and the user's own."""
 
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
+from pioneers.data.docstrings import Document, documents
 from pioneers.data.download import fetch
 from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
 from pioneers.data.finished import (
@@ -30,13 +31,12 @@ from pioneers.data.public import (
 )
 from pioneers.data.tasks import (
     Choice,
-    Document,
     cloze_questions,
     code_words,
     continuations,
     docstring_packages,
-    documents,
     following_sentences,
+    punctuation,
 )
 from pioneers.data.text import RandomWindows, split_text
 from pioneers.data.translation import translation_pairs
@@ -78,6 +78,7 @@ __all__ = [
     "mrpc",
     "multi30k",
     "photographs",
+    "punctuation",
     "split_text",
     "squad2",
     "sst2",

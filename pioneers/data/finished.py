@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from random import Random
 from typing import NamedTuple
 
+from pioneers.data.docstrings import documents
 from pioneers.data.public import LabelledPair, LabelledText
-from pioneers.data.tasks import Choice, documents
+from pioneers.data.tasks import Choice
 
 STOPS = ".,:;"
 

@@ -106,11 +106,11 @@ def read_idx(path: str | Path, *, ndim: int) -> Tensor:
 
 
 class TaggedSentence(NamedTuple):
-    """A sentence with its parts of speech.
+    """A sentence with a tag for every word, such as its part of speech.
 
     Attributes:
         words: as written.
-        tags: the part of speech of each, one of the 17 universal tags, such as ``NOUN``.
+        tags: one for each; parts of speech are among the 17 universal ones, such as ``NOUN``.
     """
 
     words: tuple[str, ...]

@@ -1,45 +1,18 @@
 """Embedded tasks: questions whose answers the authors of Python's own texts have given. Nothing to fetch."""
 
-import ast
-import functools
-import inspect
 import re
-import sysconfig
-import zlib
-from collections.abc import Iterator
-from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from pioneers.data.embedded import language_reference
+from pioneers.data.docstrings import REFERENCE, Document, documents, number_of
 from pioneers.data.formats import Answer, Question, TaggedSentence
 from pioneers.data.public import LabelledPair, LabelledText
 
 PACKAGES = ("asyncio", "email", "http", "importlib", "logging", "multiprocessing", "unittest", "xml")
-REFERENCE = "reference"
-# Installed on some machines only, or not written for readers.
-LEFT_OUT = {
-    *("distutils", "ensurepip", "idlelib", "lib2to3", "tkinter", "turtledemo"),
-    *("site-packages", "dist-packages", "test", "tests"),
-}
-SPLITS = ("train", "test")
-
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"*])")
+MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the marks behind it
 CODE_WORD = re.compile(r'(\W*)"([^"\s]+)"(\W*)')
 LONG_WORD = re.compile(r"\b[A-Za-z]{5,}\b")
 BLANK = "____"
-
-
-class Document(NamedTuple):
-    """A docstring of the standard library, or a paragraph of the language reference.
-
-    Attributes:
-        package: the package or module it stands in; ``"reference"`` for the language reference.
-        sentences: its prose, without examples and headings. No sentence stands in two documents.
-    """
-
-    package: str
-    sentences: tuple[str, ...]
 
 
 class Choice(NamedTuple):
@@ -56,34 +29,10 @@ class Choice(NamedTuple):
     label: int
 
 
-def documents(split: str) -> list[Document]:
-    """The docstrings of the standard library and the paragraphs of the language reference, about 1.5 MB.
-
-    They come in the order of their files, so that neighbours are mostly about the same thing.
-    All tasks of this module are made from them, so what is held out here is held out everywhere: a model may
-    be pretrained on the whole of ``documents("train")``. The texts differ a little between Python versions.
-
-    Args:
-        split: ``"train"``, or ``"test"`` for a fifth of the documents.
-
-    Raises:
-        ValueError: there is no such split.
-        RuntimeError: this Python was installed without its help texts.
-
-    Example:
-        >>> sum(document.package == "asyncio" for document in documents("test")) > 20
-        True
-    """
-    if split not in SPLITS:
-        raise ValueError(f"documents has no split {split!r}; it has: {', '.join(SPLITS)}")
-    return [d for d in _documents() if (_number(" ".join(d.sentences)) % 5 == 0) == (split == "test")]
-
-
 def docstring_packages(split: str) -> list[LabelledText]:
     """Docstrings, and which of eight packages each stands in: a task with one text.
 
-    The label is the place of the package, from 0, in ``pioneers.data.tasks.PACKAGES``: ``asyncio``,
-    ``email``, ``http``, ``importlib``, ``logging``, ``multiprocessing``, ``unittest``, ``xml``.
+    The label is the place of the package, from 0, in ``pioneers.data.tasks.PACKAGES``.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -127,7 +76,7 @@ def continuations(split: str, *, num_choices: int = 4) -> list[Choice]:
             first, second = document.sentences[:2]
             others = sorted({other.sentences[1] for other in group} - {second})
             if len(others) >= num_choices - 1:
-                random = Random(_number(first + second))
+                random = Random(number_of(first + second))
                 label = random.randrange(num_choices)
                 choices = random.sample(others, num_choices - 1)
                 found.append(Choice(first, (*choices[:label], second, *choices[label:]), label))
@@ -156,6 +105,24 @@ def code_words(split: str) -> list[TaggedSentence]:
                 tags = tuple("CODE" if match else "TEXT" for match, _ in parts)
                 sentences.append(TaggedSentence(words, tags))
     return sentences
+
+
+def punctuation(split: str) -> list[TaggedSentence]:
+    """Documents without their punctuation, and what stood behind each word: ``NONE``, ``COMMA`` or ``STOP``.
+
+    The first 40 words of each, never the last one, behind which a full stop is no question.
+
+    Args:
+        split: ``"train"`` or ``"test"``, as for :func:`documents`.
+    """
+    rows = []
+    for document in documents(split):
+        words = " ".join(document.sentences).split()[:-1][:40]
+        parts = [match.groups() if (match := MARKED_WORD.fullmatch(word)) else (word, "") for word in words]
+        if len(parts) > 10:
+            tags = tuple({"": "NONE", ",": "COMMA"}.get(marks[-1:], "STOP") for _, marks in parts)
+            rows.append(TaggedSentence(tuple(word for word, _ in parts), tags))
+    return rows
 
 
 def cloze_questions(split: str) -> list[Question]:
@@ -190,43 +157,3 @@ def _cloze(name: str, sentence: str, context: str) -> Question | None:
             blanked = sentence[: match.start()] + BLANK + sentence[match.end() :]
             return Question(name, context, blanked, (Answer(word, context.index(word)),))
     return None
-
-
-@functools.cache
-def _documents() -> tuple[Document, ...]:
-    texts = [*_docstrings(), *((REFERENCE, text) for text in re.split(r"\n\s*\n", language_reference()))]
-    found: list[Document] = []
-    seen: set[str] = set()
-    for package, text in texts:
-        sentences = _sentences(text)
-        unquoted = [sentence.replace('"', "") for sentence in sentences]
-        if sentences and seen.isdisjoint(unquoted):  # many a text is copied from another
-            found.append(Document(package, sentences))
-        seen.update(unquoted)
-    return tuple(found)
-
-
-def _docstrings() -> Iterator[tuple[str, str]]:
-    """Package and docstring of every module, class and function of the standard library."""
-    library = Path(sysconfig.get_paths()["stdlib"])
-    for path in sorted(library.rglob("*.py")):
-        parts = path.relative_to(library).with_suffix("").parts
-        if LEFT_OUT.intersection(parts):
-            continue
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield parts[0], ast.get_docstring(node) or ""
-
-
-def _sentences(text: str) -> tuple[str, ...]:
-    """The sentences of the prose paragraphs; examples, headings and tables are passed over."""
-    paragraphs = [inspect.cleandoc(paragraph) for paragraph in re.split(r"\n\s*\n", text)]
-    prose = [
-        " ".join(p.split()) for p in paragraphs if not re.search(r">>>|::=|[=*~-]{4}|^\s{4}", p, re.MULTILINE)
-    ]
-    return tuple(s for p in prose for s in SENTENCE_END.split(p) if len(s.split()) > 2)
-
-
-def _number(text: str) -> int:
-    """The same for the same text, on every machine."""
-    return zlib.crc32(text.encode())

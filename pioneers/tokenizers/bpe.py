@@ -187,7 +187,8 @@ class ByteLevelBPE:
         for new_id in progress(range(256, vocab_size), desc="merges", leave=False):
             if not counts.pairs:
                 break
-            best = max(counts.pairs, key=lambda pair: (counts.pairs[pair], -pair[0], -pair[1]))
+            most = max(counts.pairs.values())
+            best = min(pair for pair, count in counts.pairs.items() if count == most)
             counts.join(best, new_id)
             merges.append(best)
         return merges

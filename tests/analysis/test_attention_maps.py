@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from pioneers.analysis import attention_rollout, record_attention
+from pioneers.analysis import attention_distance, attention_rollout, record_attention
 from pioneers.layers import KVCache, MultiHeadAttention
 from pioneers.models import GPT, GPTConfig
 
@@ -70,3 +70,20 @@ def test_rollout_says_what_is_missing():
         attention_rollout([])
     with pytest.raises(ValueError, match="leave cross-attention out"):
         attention_rollout([torch.rand(2, 5, 7, 7), torch.rand(2, 5, 7, 3)])
+
+
+def test_attention_distance_by_hand():
+    to_itself, to_all = torch.eye(5), torch.full((5, 5), 0.2)
+    to_the_next = torch.eye(5).roll(1, dims=1)
+    weights = torch.stack([to_itself, to_all, to_the_next])[None]  # (B, H, 1 + N, 1 + N)
+    weights[:, :, :, 0] += 3  # what goes to the class token does not count
+    weights[:, 2, 4] = to_itself[4]
+    side, corner = 7.0, 7 * 2**0.5
+    expected = [0, (2 * side + corner) / 4, (side + corner + side + 0) / 4]
+    torch.testing.assert_close(attention_distance(weights, patch_size=7), torch.tensor(expected))
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 6, 6), (1, 2, 3, 5)])
+def test_the_distance_asks_for_a_square_of_patches(shape):
+    with pytest.raises(ValueError, match="N patches in a square"):
+        attention_distance(torch.rand(shape), patch_size=7)

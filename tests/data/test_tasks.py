@@ -1,5 +1,6 @@
 import asyncio
 import inspect
+import re
 from collections import Counter
 
 import pytest
@@ -11,6 +12,7 @@ from pioneers.data import (
     docstring_packages,
     documents,
     following_sentences,
+    punctuation,
 )
 from pioneers.data.tasks import BLANK, PACKAGES, REFERENCE
 
@@ -102,3 +104,18 @@ def test_the_word_left_out_stands_once_in_the_context():
         assert row.context.count(answer.text) == 1
         assert row.question.replace(BLANK, answer.text) in sentences
         assert row.question.replace(BLANK, answer.text) not in row.context
+
+
+def test_punctuation_is_taken_away_and_asked_for():
+    marks = "[,.;:!?]"
+    texts = {re.sub(marks, "", " ".join(document.sentences)) for document in documents("test")}
+    rows = punctuation("test")
+    for words, tags in rows[::20]:
+        assert any(text.startswith(re.sub(marks, "", " ".join(words))) for text in texts)
+        assert len(words) == len(tags) <= 40
+    words, tags = zip(*(pair for row in rows for pair in zip(*row, strict=True)), strict=True)
+    left = [bool(re.fullmatch(rf"\w+{marks}", word)) for word in words]
+    assert not any(left)
+    assert {tag: round(tags.count(tag) / len(tags), 2) for tag in set(tags)} == pytest.approx(
+        {"NONE": 0.9, "STOP": 0.05, "COMMA": 0.04}, abs=0.02
+    )

@@ -1,6 +1,5 @@
 """What the experiments on text stand on: splits that do not meet, rates that were chosen, no look ahead."""
 
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ from experiments.finetuning_rates import TRIED
 from experiments.text.finetuning import Classifier, count_words, recipe, states
 from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build, documents_in
 from experiments.text.tasks import examples, labelled, part
-from experiments.text.tokens import punctuation, tagged
+from experiments.text.tokens import tagged
 from pioneers.analysis import experiment
 from pioneers.data import documents
 from pioneers.objectives import BERTInputs
@@ -43,21 +42,6 @@ def test_sentences_with_tags_that_choose_a_rate_do_not_train():
     assert len(train) + len(validation) == len(rows)
     assert len(validation) == len(rows) // 10
     assert set(train).isdisjoint(validation)
-
-
-def test_punctuation_is_taken_away_and_asked_for():
-    marks = "[,.;:!?]"
-    texts = {re.sub(marks, "", " ".join(document.sentences)) for document in documents("test")}
-    rows = punctuation("test")
-    for words, tags in rows[::20]:
-        assert any(text.startswith(re.sub(marks, "", " ".join(words))) for text in texts)
-        assert len(words) == len(tags) <= 40
-    words, tags = zip(*(pair for row in rows for pair in zip(*row, strict=True)), strict=True)
-    left = [bool(re.fullmatch(rf"\w+{marks}", word)) for word in words]
-    assert not any(left)
-    assert {tag: round(tags.count(tag) / len(tags), 2) for tag in set(tags)} == pytest.approx(
-        {"NONE": 0.9, "STOP": 0.05, "COMMA": 0.04}, abs=0.02
-    )
 
 
 @pytest.mark.parametrize(("kind", "way"), TRIED)

@@ -81,18 +81,6 @@ def test_a_shift_moves_every_pixel_and_brings_in_white(load):
     assert shift(image, 0, -2)[0, 0].tolist() == [[3, 0, 0], [6, 0, 0], [9, 0, 0]]
 
 
-def test_attention_distance_by_hand(load):
-    distance = load("vit_convnet").attention_distance
-    to_itself, to_all = torch.eye(5), torch.full((5, 5), 0.2)
-    to_the_next = torch.eye(5).roll(1, dims=1)
-    weights = torch.stack([to_itself, to_all, to_the_next])[None]  # (B, H, 1 + N, 1 + N)
-    weights[:, :, :, 0] += 3  # what goes to the class token does not count
-    weights[:, 2, 4] = to_itself[4]
-    side, corner = 7.0, 7 * 2**0.5
-    expected = [0, (2 * side + corner) / 4, (side + corner + side + 0) / 4]
-    torch.testing.assert_close(distance(weights, patch_size=7), torch.tensor(expected))
-
-
 def test_patches_cost_what_they_should(load):
     module = load("patch_size")
     large, small = (module.one_case(seed=0, images=20, patch_size=p, **SIZES, **RECIPE) for p in (28, 7))

@@ -1,0 +1,110 @@
+"""The texts that come with every Python, in sentences: docstrings and the language reference."""
+
+import ast
+import functools
+import inspect
+import os
+import re
+import sysconfig
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pioneers.data.embedded import language_reference
+
+REFERENCE = "reference"
+# Installed on some machines only, or not written for readers.
+LEFT_OUT = {
+    *("distutils", "ensurepip", "idlelib", "lib2to3", "tkinter", "turtledemo"),
+    *("site-packages", "dist-packages", "test", "tests"),
+}
+SPLITS = ("train", "test")
+
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"*])")
+
+
+class Document(NamedTuple):
+    """A docstring of the standard library, or a paragraph of the language reference.
+
+    Attributes:
+        package: the package or module it stands in; ``"reference"`` for the language reference.
+        sentences: its prose, without examples and headings. No sentence stands in two documents.
+    """
+
+    package: str
+    sentences: tuple[str, ...]
+
+
+def documents(split: str) -> list[Document]:
+    """The docstrings of the standard library and the paragraphs of the language reference, about 1.3 MB.
+
+    They come in the order of their files, so that neighbours are mostly about the same thing.
+    All tasks of this module are made from them, so what is held out here is held out everywhere: a model may
+    be pretrained on the whole of ``documents("train")``. The texts differ a little between Python versions.
+
+    Args:
+        split: ``"train"``, or ``"test"`` for a fifth of the documents.
+
+    Raises:
+        ValueError: there is no such split.
+        RuntimeError: this Python was installed without its help texts.
+
+    Example:
+        >>> sum(document.package == "asyncio" for document in documents("test")) > 20
+        True
+    """
+    if split not in SPLITS:
+        raise ValueError(f"documents has no split {split!r}; it has: {', '.join(SPLITS)}")
+    return [d for d in _documents() if (number_of(" ".join(d.sentences)) % 5 == 0) == (split == "test")]
+
+
+def number_of(text: str) -> int:
+    """A number for a text, the same on every machine."""
+    return zlib.crc32(text.encode())
+
+
+@functools.cache
+def _documents() -> tuple[Document, ...]:
+    texts = [*_docstrings(), *((REFERENCE, text) for text in re.split(r"\n\s*\n", language_reference()))]
+    found: list[Document] = []
+    seen: set[str] = set()
+    for package, text in texts:
+        sentences = _sentences(text)
+        unquoted = [sentence.replace('"', "") for sentence in sentences]
+        if sentences and seen.isdisjoint(unquoted):  # many a text is copied from another
+            found.append(Document(package, sentences))
+        seen.update(unquoted)
+    return tuple(found)
+
+
+def _docstrings() -> Iterator[tuple[str, str]]:
+    """Package and docstring of every module, class and function of the standard library."""
+    library = Path(sysconfig.get_paths()["stdlib"])
+    paths: list[Path] = []
+    for folder, folders, names in os.walk(library):
+        folders[:] = set(folders) - LEFT_OUT
+        paths += (Path(folder, name) for name in names if name.endswith(".py") and name[:-3] not in LEFT_OUT)
+    for path in sorted(paths):
+        package = path.relative_to(library).with_suffix("").parts[0]
+        for node in _statements(ast.parse(path.read_bytes())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield package, ast.get_docstring(node) or ""
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """``ast.walk`` past all expressions, which are most of a tree and hold no docstrings."""
+    level: list[ast.AST] = [tree]
+    while level:
+        yield from level
+        children = (child for node in level for child in ast.iter_child_nodes(node))
+        level = [child for child in children if not isinstance(child, ast.expr)]
+
+
+def _sentences(text: str) -> tuple[str, ...]:
+    """The sentences of the prose paragraphs; examples, headings and tables are passed over."""
+    paragraphs = [inspect.cleandoc(paragraph) for paragraph in re.split(r"\n\s*\n", text)]
+    prose = [
+        " ".join(p.split()) for p in paragraphs if not re.search(r">>>|::=|[=*~-]{4}|^\s{4}", p, re.MULTILINE)
+    ]
+    return tuple(s for p in prose for s in SENTENCE_END.split(p) if len(s.split()) > 2)
