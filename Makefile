@@ -78,10 +78,12 @@ format: .venv/.ready
 NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
 
 # Two processes share the cores. The grader uses all of them itself, and gives its prisoners seconds: its tests
-# run alone.
+# run alone, and so do those that take the time of pages.
+ALONE = tests/grading tests/notebooks/test_times.py
+
 test: lint book
-	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests --ignore tests/grading
-	pytest --cov --cov-append --cov-report=term:skip-covered tests/grading
+	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests $(ALONE:%=--ignore %)
+	pytest --cov --cov-append --cov-report=term:skip-covered $(ALONE)
 	@rm -f _build/reference/*.jsonl # what a lab's experiment has found, and would find again
 	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 -n 2 --dist loadfile $(NOTEBOOKS)
 
