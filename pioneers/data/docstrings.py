@@ -40,8 +40,9 @@ def documents(split: str) -> list[Document]:
     """The docstrings of the standard library and the paragraphs of the language reference, about 1.3 MB.
 
     They come in the order of their files, so that neighbours are mostly about the same thing.
-    All tasks of this module are made from them, so what is held out here is held out everywhere: a model may
-    be pretrained on the whole of ``documents("train")``. The texts differ a little between Python versions.
+    All tasks on these texts, such as :func:`docstring_packages`, are made from them, so what is held out here
+    is held out there: a model may be pretrained on the whole of ``documents("train")``. The texts differ a
+    little between Python versions.
 
     Args:
         split: ``"train"``, or ``"test"`` for a fifth of the documents.
