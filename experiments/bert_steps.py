@@ -19,7 +19,7 @@ from experiments.text.tokens import TAGGING, finetune_task
 from pioneers.device import best_device
 
 WAYS = ("longer", "fine-tuned", "from scratch")
-TASKS = ("sst2", "finished", "finished first", *TAGGING, "packages", "modules", "following")
+TASKS = ("sst2", "finished", "finished first", *TAGGING, "run-on", "packages", "modules", "following")
 CASES: dict[str, dict[str, Any]] = {
     f"{task}, {num_labels} labels, {way}": {
         "task": task,

@@ -3,7 +3,7 @@
     make experiments NAME=bert_tasks
 
 Sentiment (SST-2), paraphrase (MRPC), tags (English Web Treebank, trained with its validation split) and
-questions (the part of SQuAD that ``squad2("sample")`` reads), the embedded counterpart of each, and
+questions (the part of SQuAD that ``squad2("sample")`` reads), the embedded counterparts of each, and
 three more embedded tasks.
 """
 
@@ -16,7 +16,10 @@ from experiments.text.finetuning import recipe, start
 from experiments.text.tokens import finetune_task
 
 PUBLIC = ("sst2", "mrpc", "ewt", "squad")
-EMBEDDED = ("finished", "finished first", "punctuation", "cloze", "packages", "following", "code words")
+EMBEDDED = (
+    *("finished", "finished first", "punctuation", "run-on", "cloze"),
+    *("packages", "following", "code words"),
+)
 CASES = {
     f"{task}, {way}": {"task": task, "way": way, **recipe("bert", way, task)}
     for task in (*PUBLIC, *EMBEDDED)

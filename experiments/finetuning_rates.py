@@ -16,7 +16,7 @@ from experiments.text.tokens import finetune_task
 
 RATES = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
 SHAPES = ("finished first", "finished choice")
-BERTS = (*ONE_TEXT, "modules", "finished first", "punctuation")
+BERTS = (*ONE_TEXT, "modules", "finished first", "punctuation", "run-on")
 TRIED = {
     ("bert", "fine-tuned"): BERTS,
     ("bert", "longer"): BERTS,

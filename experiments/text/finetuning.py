@@ -33,6 +33,7 @@ from pioneers.training import TrainConfig, fit
 BATCH = 16
 ORDERS = {"adapted": "in order", "shuffled": "shuffled"}  # way to begin: how a pretrained GPT has read on
 STEPS = {100: 150, 1000: 300, None: 450}  # by number of labels
+MARK = {"punctuation": "matthews", "run-on": "f1"}  # that chooses a rate, where it is not accuracy
 
 
 def start(kind: str, way: str, seed: int) -> nn.Module:
@@ -53,14 +54,15 @@ def recipe(kind: str, way: str, task: str) -> dict[str, float]:
     """The learning rate that was best on validation data: ``make experiments NAME=finetuning_rates``.
 
     On those of the task; where it was not among the tasks that were tried, on average of the three in
-    ``ONE_TEXT``. *Punctuation*, whose words mostly have none behind them, goes by Matthews' correlation.
+    ``ONE_TEXT``. *Punctuation*, whose words mostly have none behind them, goes by Matthews' correlation,
+    *run-on*, whose answers may be right in part, by F1.
     """
     tried = experiment("finetuning_rates")
     rows = [tried["cases"][row["case"]] | row for row in tried["rows"]]
     rows = [row for row in rows if (row["kind"], row["way"]) == (kind, way)]
     of_task = [row for row in rows if row["task"] == task]
     rows = of_task or [row for row in rows if row["task"] in ONE_TEXT]
-    mark = "matthews" if task == "punctuation" else "accuracy"
+    mark = MARK.get(task, "accuracy")
     scores = {rate: [row[mark] for row in rows if row["lr"] == rate] for rate in {r["lr"] for r in rows}}
     return {"lr": max(scores, key=lambda rate: np.mean(scores[rate]))}
 

@@ -15,7 +15,7 @@ from experiments.text.finetuning import STEPS, finetune, marks, on_device, state
 from experiments.text.pretraining import SEQ_LEN, vocabulary
 from experiments.text.tasks import drawn, part
 from pioneers.analysis import exact_match, overlap_f1
-from pioneers.data import cloze_questions, code_words, punctuation, squad2, ud_english_ewt
+from pioneers.data import cloze_questions, code_words, punctuation, run_on_questions, squad2, ud_english_ewt
 from pioneers.models import BERTForPretraining, BERTReader, BERTTagger, best_span
 from pioneers.objectives import (
     BERTInputs,
@@ -27,19 +27,27 @@ from pioneers.objectives import (
 )
 
 TAGGING = ("code words", "ewt", "punctuation")
-QUESTIONS = ("cloze", "squad")
+QUESTIONS = ("cloze", "run-on", "squad")
 WINDOW = 32  # words of a long text that a question is put to at a time
 
 
 def finetune_task(model: nn.Module, task: str, seed: int, **how: Any) -> dict[str, float]:
     """Train a model on a task of any shape; returns its marks.
 
-    Arguments as for :func:`experiments.text.finetuning.finetune`; of questions there is no other choice than
-    all labels and the test split.
+    Arguments as for :func:`experiments.text.finetuning.finetune`; ``num_labels`` counts sentences where words
+    are tagged, and questions where answers are found.
     """
     if task in QUESTIONS:
         return finetune_questions(model, task, seed, **how)
     return (finetune_tags if task in TAGGING else finetune)(model, task, seed, **how)
+
+
+def chosen(
+    train_rows: Sequence[Any], test_rows: Sequence[Any], seed: int, num_labels: int | None, judged_on: str
+) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Those of the rows that a model trains with, and those that it is judged by."""
+    judges = part(train_rows, "validation") if judged_on == "validation" else test_rows
+    return drawn(part(train_rows, "train"), num_labels, seed) if num_labels else train_rows, judges
 
 
 @functools.cache
@@ -71,16 +79,10 @@ def finetune_tags(
     num_labels: int | None = None,
     judged_on: str = "test",
 ) -> dict[str, float]:
-    """Train a BERT to tag every word; marks of the words that fit into a row.
-
-    Arguments as for :func:`experiments.text.finetuning.finetune`; ``num_labels`` counts sentences.
-    """
+    """Train a BERT to tag every word; marks of the words that fit into a row. Arguments as above."""
     torch.manual_seed(seed)
     train_rows, test_rows, names = tagged(task)
-    if judged_on == "validation":
-        test_rows = part(train_rows, "validation")
-    if num_labels:
-        train_rows = drawn(part(train_rows, "train"), num_labels, seed)
+    train_rows, test_rows = chosen(train_rows, test_rows, seed, num_labels, judged_on)
     tagger = BERTTagger(model.bert, len(names))
 
     def logits(inputs: BERTInputs) -> Tensor:
@@ -139,8 +141,8 @@ class Window(NamedTuple):
 @functools.cache
 def questions(task: str, split: str) -> list[Any]:
     """Questions that have an answer; a fifth of SQuAD's paragraphs is held out."""
-    if task == "cloze":
-        return cloze_questions(split)
+    if task != "squad":
+        return {"cloze": cloze_questions, "run-on": run_on_questions}[task](split)
     answered = [question for question in squad2("sample") if question.answers]
     contexts = list(dict.fromkeys(question.context for question in answered))
     held_out = set(contexts[-len(contexts) // 5 :])
@@ -167,34 +169,48 @@ def question_batch(rows: Sequence[Window]) -> QuestionInputs:
     return on_device(question_inputs(asked, texts, answers, vocabulary("bert"), max_seq_len=SEQ_LEN))
 
 
-def finetune_questions(model: BERTForPretraining, task: str, seed: int, *, lr: float) -> dict[str, float]:
-    """Train a BERT to find answers; exact match and F1 of the best span of all windows of a question."""
+def finetune_questions(
+    model: BERTForPretraining,
+    task: str,
+    seed: int,
+    *,
+    lr: float,
+    num_labels: int | None = None,
+    judged_on: str = "test",
+) -> dict[str, float]:
+    """Train a BERT to find answers; their exact match and F1. Arguments as above."""
     torch.manual_seed(seed)
     reader = BERTReader(model.bert)
+    train_rows, asked = questions(task, "train"), questions(task, "test")
+    train_rows, asked = chosen(train_rows, asked, seed, num_labels, judged_on)
 
-    def logits(batch: QuestionInputs) -> Tensor:
-        inputs = batch.inputs
-        return reader(
-            inputs.input_ids, segment_ids=inputs.segment_ids, mask=inputs.mask, allowed=batch.allowed
-        )
-
-    def loss_fn(_: nn.Module, rows: Sequence[Window]) -> Tensor:
+    def loss_fn(reader: nn.Module, rows: Sequence[Window]) -> Tensor:
         batch = question_batch(rows)
-        return span_loss(logits(batch), batch.starts, batch.ends)
+        return span_loss(span_logits(reader, batch), batch.starts, batch.ends)
 
-    train(reader, loss_fn, windows(questions(task, "train")), seed, lr=lr, steps=STEPS[None])
-    asked = questions(task, "test")
+    train(reader, loss_fn, windows(train_rows), seed, lr=lr, steps=STEPS[num_labels])
+    given, right = answers(reader, asked), [row.answers[0].text for row in asked]
+    return {"exact_match": exact_match(given, right), "f1": overlap_f1(given, right)}
+
+
+def span_logits(reader: nn.Module, batch: QuestionInputs) -> Tensor:
+    """Two for each token, ``(B, T, 2)``: that an answer starts there, that it ends there."""
+    inputs = batch.inputs
+    return reader(inputs.input_ids, segment_ids=inputs.segment_ids, mask=inputs.mask, allowed=batch.allowed)
+
+
+@torch.inference_mode()
+def answers(reader: nn.Module, asked: Sequence[Any]) -> list[str]:
+    """The best span of all windows of each question."""
     best = [(-math.inf, "")] * len(asked)
     rows = windows(asked)
-    with torch.inference_mode():
-        for some in (rows[i : i + 64] for i in range(0, len(rows), 64)):
-            batch = question_batch(some)
-            scores = logits(batch)
-            spans = best_span(scores[:, 1:], max_length=8) + 1
-            row = torch.arange(len(some), device=scores.device)
-            gain = scores[row, spans[:, 0], 0] + scores[row, spans[:, 1], 1] - scores[:, 0].sum(-1)
-            texts = batch.answers([window.text for window in some], spans)
-            for window, score, text in zip(some, gain.tolist(), texts, strict=True):
-                best[window.number] = max(best[window.number], (score, text))
-    given, right = [text for _, text in best], [row.answers[0].text for row in asked]
-    return {"exact_match": exact_match(given, right), "f1": overlap_f1(given, right)}
+    for some in (rows[i : i + 64] for i in range(0, len(rows), 64)):
+        batch = question_batch(some)
+        scores = span_logits(reader, batch)
+        spans = best_span(scores[:, 1:], max_length=8) + 1
+        row = torch.arange(len(some), device=scores.device)
+        gain = scores[row, spans[:, 0], 0] + scores[row, spans[:, 1], 1] - scores[:, 0].sum(-1)
+        texts = batch.answers([window.text for window in some], spans)
+        for window, score, text in zip(some, gain.tolist(), texts, strict=True):
+            best[window.number] = max(best[window.number], (score, text))
+    return [text for _, text in best]

@@ -37,6 +37,7 @@ from pioneers.data.tasks import (
     docstring_packages,
     following_sentences,
     punctuation,
+    run_on_questions,
 )
 from pioneers.data.text import RandomWindows, split_text
 from pioneers.data.translation import translation_pairs
@@ -79,6 +80,7 @@ __all__ = [
     "multi30k",
     "photographs",
     "punctuation",
+    "run_on_questions",
     "split_text",
     "squad2",
     "sst2",

@@ -13,6 +13,7 @@ MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the marks behind it
 CODE_WORD = re.compile(r'(\W*)"([^"\s]+)"(\W*)')
 LONG_WORD = re.compile(r"\b[A-Za-z]{5,}\b")
 BLANK = "____"
+RUN_ON = "how does the second sentence begin"
 
 
 class Choice(NamedTuple):
@@ -118,11 +119,44 @@ def punctuation(split: str) -> list[TaggedSentence]:
     rows = []
     for document in documents(split):
         words = " ".join(document.sentences).split()[:-1][:40]
-        parts = [match.groups() if (match := MARKED_WORD.fullmatch(word)) else (word, "") for word in words]
+        parts = [_unmarked(word) for word in words]
         if len(parts) > 10:
             tags = tuple({"": "NONE", ",": "COMMA"}.get(marks[-1:], "STOP") for _, marks in parts)
             rows.append(TaggedSentence(tuple(word for word, _ in parts), tags))
     return rows
+
+
+def _unmarked(word: str) -> tuple[str, str]:
+    """A word and the marks behind it."""
+    match = MARKED_WORD.fullmatch(word)
+    return (match[1], match[2]) if match else (word, "")
+
+
+def run_on_questions(split: str) -> list[Question]:
+    """How does the second sentence begin? Of two that are run together, in small letters and without marks.
+
+    The context is the end of a document's first sentence, 4 to 14 words, and the first 14 of the second. The
+    answer is the first two words of the second; how many stand before them does not give it away. No sentence
+    has fewer than four words.
+
+    Args:
+        split: ``"train"`` or ``"test"``, as for :func:`documents`.
+
+    Example:
+        >>> question = run_on_questions("test")[0]
+        >>> text, start = question.answers[0]
+        >>> question.context[start : start + len(text)] == text and len(text.split()) == 2
+        True
+    """
+    questions = []
+    for number, document in enumerate(documents(split)):
+        words = [[_unmarked(word)[0].lower() for word in text.split()] for text in document.sentences[:2]]
+        if len(words) == 2 and min(map(len, words)) > 3:
+            kept = Random(number_of(" ".join(document.sentences))).randint(4, 14)
+            before, after = " ".join(words[0][-kept:]), " ".join(words[1][:14])
+            answer = Answer(" ".join(words[1][:2]), len(before) + 1)
+            questions.append(Question(f"{split}-{number}", f"{before} {after}", RUN_ON, (answer,)))
+    return questions
 
 
 def cloze_questions(split: str) -> list[Question]:

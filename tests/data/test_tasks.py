@@ -13,10 +13,12 @@ from pioneers.data import (
     documents,
     following_sentences,
     punctuation,
+    run_on_questions,
 )
 from pioneers.data.tasks import BLANK, PACKAGES, REFERENCE
 
-TASKS = (docstring_packages, following_sentences, continuations, code_words, cloze_questions)
+QUESTIONS = (cloze_questions, run_on_questions)
+TASKS = (docstring_packages, following_sentences, continuations, code_words, *QUESTIONS)
 
 
 def near(count, total, probability):
@@ -41,6 +43,7 @@ def test_what_a_task_holds_out_stands_in_held_out_documents_alone(task):
         continuations: lambda row: row.context,
         code_words: lambda row: " ".join(row.words),
         cloze_questions: lambda row: row.context,
+        run_on_questions: lambda row: row.context,
     }[task]
     rows = task("test")
     assert len(rows) > 300
@@ -119,3 +122,20 @@ def test_punctuation_is_taken_away_and_asked_for():
     assert {tag: round(tags.count(tag) / len(tags), 2) for tag in set(tags)} == pytest.approx(
         {"NONE": 0.9, "STOP": 0.05, "COMMA": 0.04}, abs=0.02
     )
+
+
+def test_two_sentences_are_run_together_and_their_border_is_asked_for():
+    def plain(sentence):
+        return re.sub(r"(\w\S*?)[,.;:!?]+(?!\S)", r"\1", sentence).lower()
+
+    pairs = [tuple(map(plain, d.sentences[:2])) for d in documents("test") if len(d.sentences) > 1]
+    rows = run_on_questions("test")
+    places = Counter()
+    for row in rows:
+        (answer,) = row.answers
+        before, after = row.context[: answer.start], row.context[answer.start :]
+        assert after.startswith(answer.text) and len(answer.text.split()) == 2
+        assert any(f" {a} ".endswith(f" {before}") and b.startswith(after) for a, b in pairs)
+        places[len(before.split())] += 1
+    assert {4, 14} <= set(places) <= set(range(4, 15))
+    assert max(places.values()) < len(rows) / 5  # no place gives the answer away

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from experiments.finetuning_rates import TRIED
-from experiments.text.finetuning import Classifier, count_words, recipe, states
+from experiments.text.finetuning import MARK, Classifier, count_words, recipe, states
 from experiments.text.pretraining import LEFT, LR, SEQ_LEN, build, documents_in
 from experiments.text.tasks import examples, labelled, part
 from experiments.text.tokens import tagged
@@ -49,9 +49,8 @@ def test_the_rate_is_the_best_one_of_the_search(kind, way):
     tried = experiment("finetuning_rates")
     by_case = {row["case"]: row for row in tried["rows"]}
     for task in TRIED[kind, way]:
-        mark = "matthews" if task == "punctuation" else "accuracy"
         scores = {
-            how["lr"]: by_case[case][mark]
+            how["lr"]: by_case[case][MARK.get(task, "accuracy")]
             for case, how in tried["cases"].items()
             if (how["task"], how["kind"], how["way"]) == (task, kind, way)
         }
