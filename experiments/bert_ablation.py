@@ -19,7 +19,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no NSP": {"kind": "bert", "next_sentence": False},
     "left to right, no NSP": {"kind": LEFT, "next_sentence": False},
 }
-TASKS = ("packages", "following", "code words", "cloze")
+TASKS = ("packages", "following", "code words", "cloze", "run-on")
 CASES = {
     f"{task}, {name}": {"task": task, **variant, **recipe("bert", "fine-tuned", task)}
     for name, variant in VARIANTS.items()
