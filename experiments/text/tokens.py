@@ -46,8 +46,10 @@ def chosen(
     train_rows: Sequence[Any], test_rows: Sequence[Any], seed: int, num_labels: int | None, judged_on: str
 ) -> tuple[Sequence[Any], Sequence[Any]]:
     """Those of the rows that a model trains with, and those that it is judged by."""
-    judges = part(train_rows, "validation") if judged_on == "validation" else test_rows
-    return drawn(part(train_rows, "train"), num_labels, seed) if num_labels else train_rows, judges
+    if judged_on == "test" and num_labels is None:
+        return train_rows, test_rows
+    judges = test_rows if judged_on == "test" else part(train_rows, judged_on)
+    return drawn(part(train_rows, "train"), num_labels, seed), judges
 
 
 @functools.cache
