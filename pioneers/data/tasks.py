@@ -133,11 +133,11 @@ def _unmarked(word: str) -> tuple[str, str]:
 
 
 def run_on_questions(split: str) -> list[Question]:
-    """How does the second sentence begin? Of two that are run together, in small letters and without marks.
+    """How does the second sentence begin? Two are run together, in small letters, without marks behind words.
 
-    The context is the end of a document's first sentence, 4 to 14 words, and the first 14 of the second. The
-    answer is the first two words of the second; how many stand before them does not give it away. No sentence
-    has fewer than four words.
+    The context is the end of a document's first sentence and the beginning of its second: of each 4 to 14
+    words, or all if it has fewer than were drawn. So the answer, the first two words of the second, has no
+    place of its own.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -152,8 +152,9 @@ def run_on_questions(split: str) -> list[Question]:
     for number, document in enumerate(documents(split)):
         words = [[_unmarked(word)[0].lower() for word in text.split()] for text in document.sentences[:2]]
         if len(words) == 2 and min(map(len, words)) > 3:
-            kept = Random(number_of(" ".join(document.sentences))).randint(4, 14)
-            before, after = " ".join(words[0][-kept:]), " ".join(words[1][:14])
+            random = Random(number_of(" ".join(document.sentences)))
+            before = " ".join(words[0][-random.randint(4, 14) :])
+            after = " ".join(words[1][: random.randint(4, 14)])
             answer = Answer(" ".join(words[1][:2]), len(before) + 1)
             questions.append(Question(f"{split}-{number}", f"{before} {after}", RUN_ON, (answer,)))
     return questions

@@ -130,12 +130,14 @@ def test_two_sentences_are_run_together_and_their_border_is_asked_for():
 
     pairs = [tuple(map(plain, d.sentences[:2])) for d in documents("test") if len(d.sentences) > 1]
     rows = run_on_questions("test")
-    places = Counter()
+    from_left, from_right = Counter(), Counter()
     for row in rows:
         (answer,) = row.answers
         before, after = row.context[: answer.start], row.context[answer.start :]
         assert after.startswith(answer.text) and len(answer.text.split()) == 2
         assert any(f" {a} ".endswith(f" {before}") and b.startswith(after) for a, b in pairs)
-        places[len(before.split())] += 1
-    assert {4, 14} <= set(places) <= set(range(4, 15))
-    assert max(places.values()) < len(rows) / 5  # no place gives the answer away
+        from_left[len(before.split())] += 1
+        from_right[len(after.split())] += 1
+    for places in (from_left, from_right):
+        assert {4, 14} <= set(places) <= set(range(4, 15))
+        assert max(places.values()) < len(rows) / 5  # no place gives the answer away
