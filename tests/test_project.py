@@ -20,7 +20,8 @@ SOURCES = sorted(ROOT.glob("pioneers/**/*.py"))
 TESTS = sorted(ROOT.glob("tests/**/test_*.py"))
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 CHAIN = {
-    "layers": 0, "models": 1, "analysis": 2, "weights": 2, "bench": 2, "grading": 3, "cli": 4, "__main__": 5,
+    "layers": 0, "models": 1, "analysis": 2, "weights": 2, "bench": 2, "checks": 3, "autograder": 4, "cli": 5,
+    "__main__": 6,
 }  # fmt: skip
 GPU_RUNTIME = re.compile(r"nvidia-|cuda-|triton")
 

@@ -203,8 +203,8 @@ def _grading() -> Iterator[Finding]:
     """Whether strangers' work can be graded here, found out by trying to break out of a jail."""
     purpose = "it is for grading a class of strangers"
     try:
-        from pioneers.grading.grader.jail import Limits, NoJail
-        from pioneers.grading.grader.self_test import holes
+        from pioneers.autograder.jail import Limits, NoJail
+        from pioneers.autograder.self_test import holes
     except ModuleNotFoundError as error:
         yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} nbgrader")
         return

@@ -6,12 +6,12 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
+from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.jail import Limits, NoJail, require_linux
+from pioneers.autograder.publish import publish
+from pioneers.autograder.record import check_gradebook, record, standing
+from pioneers.autograder.self_test import holes
 from pioneers.cli.parser import Parser, count, number
-from pioneers.grading.grader.batch import Class, grade_class
-from pioneers.grading.grader.jail import Limits, NoJail, require_linux
-from pioneers.grading.grader.publish import publish
-from pioneers.grading.grader.record import check_gradebook, record, standing
-from pioneers.grading.grader.self_test import holes
 
 DESCRIPTION = """\
 Grade what a class handed in for a lab: COURSE is the folder of an nbgrader course, the work lies in

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from pioneers import compat
+from pioneers.autograder import jail, self_test
 from pioneers.cli import doctor, main
 from pioneers.data.registry import PublicFile
-from pioneers.grading.grader import jail, self_test
 
 
 @pytest.fixture(autouse=True)
@@ -170,7 +170,7 @@ def test_without_what_grading_needs_the_jail_is_not_tried(capsys, monkeypatch):
     real = builtins.__import__
 
     def imported(name, *rest, **options):
-        if name == "pioneers.grading.grader.self_test":
+        if name == "pioneers.autograder.self_test":
             raise ModuleNotFoundError("no", name="psutil")
         return real(name, *rest, **options)
 
