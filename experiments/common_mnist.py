@@ -44,7 +44,7 @@ def small_vit(patch_size: int, d_model: int, num_layers: int, num_heads: int) ->
     sizes = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads}
     model = ViT(ViTConfig(image_size=28, patch_size=patch_size, num_classes=10, in_channels=1, **sizes))
     init_weights(model, std=d_model**-0.5)
-    nn.init.normal_(model.position.table, std=d_model**-0.5)
+    nn.init.normal_(model.embed.position.table, std=d_model**-0.5)
     return model
 
 

@@ -19,7 +19,14 @@ from experiments.common_mnist import accuracy, cost, mnist_parts, train
 from experiments.vit_convnet import shifted_accuracy
 from pioneers.data import Digits
 from pioneers.device import seed_everything
-from pioneers.layers import ClassToken, PatchEmbedding, Stack, init_weights
+from pioneers.layers import (
+    FeedForward,
+    MultiHeadAttention,
+    PatchEmbedding,
+    Stack,
+    TransformerBlock,
+    init_weights,
+)
 
 CONFIG = {
     "images": 7000,
@@ -148,7 +155,7 @@ class PositionedViT(nn.Module):
     ) -> None:
         super().__init__()
         self.patch = PatchEmbedding(IMAGE_SIZE, patch_size, in_channels=1, d_model=d_model)
-        self.cls_token = ClassToken(d_model)
+        self.cls_token = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
         side, axes = IMAGE_SIZE // patch_size, 2 if kind.endswith("2-D") else 1
         make: Callable[[], nn.Module] = partial(AddedPositions, side, d_model, axes)
         if kind == "none":
@@ -156,13 +163,18 @@ class PositionedViT(nn.Module):
         elif kind.startswith("relative"):
             make = partial(RelativePositions, side, num_heads, axes, spread)
         self.positions = positions(make, place, num_layers)
-        self.stack = Stack(num_layers, d_model, num_heads)
+        blocks = [
+            TransformerBlock(MultiHeadAttention(d_model, num_heads), FeedForward(d_model))
+            for _ in range(num_layers)
+        ]
+        self.stack = Stack(blocks, nn.LayerNorm(d_model))
         self.head = nn.Linear(d_model, 10)
         init_weights(self, std=d_model**-0.5)
 
     def forward(self, images: Tensor) -> Tensor:
         """Images ``(B, 1, 28, 28)`` → logits ``(B, 10)``."""
-        x = self.cls_token(self.patch(images))
+        patches = self.patch(images)  # (B, N, D)
+        x = torch.cat([self.cls_token.expand(len(images), 1, -1), patches], dim=1)  # (B, 1 + N, D)
         for position, block in zip(self.positions, self.stack.blocks, strict=True):
             x, bias = position(x)
             x = block(x, bias=bias)

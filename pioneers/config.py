@@ -83,6 +83,10 @@ class Config:
             value = getattr(self, name)
             self._require(isinstance(value, int) and value > 0, name, "a positive integer")
 
+    def _require_positive_or_none(self, name: str) -> None:
+        if getattr(self, name) is not None:
+            self._require_positive(name)
+
     def _require_dropout(self, dropout: float) -> None:
         self._require(0 <= dropout < 1, "dropout", "at least 0 and less than 1")
 

@@ -142,7 +142,7 @@ def masked_modelling(text: str, config: BERTConfig, frame: Frame) -> Task:
 
     def loss_fn(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         input_ids, targets = batch
-        return masked_lm_loss(model(input_ids, where=targets != -100).masked_lm, targets)
+        return masked_lm_loss(model(input_ids, predict_mask=targets != -100).masked_lm, targets)
 
     return Task(
         model=frame.build(lambda: BERTForPretraining(config)),
@@ -177,12 +177,12 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, frame: Fra
     )
 
     def loss_fn(model: nn.Module, batch: PairBatch) -> Tensor:
-        logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+        logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
         smoothing = 0.1 if model.training else 0.0
         return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
 
     def written_right(model: nn.Module, batch: PairBatch) -> float:
-        best = model(batch.source_ids, batch.input_ids, lengths=batch.lengths).argmax(-1)
+        best = model(batch.source_ids, batch.input_ids, mask=batch.mask).argmax(-1)
         return ((best == batch.targets) | (batch.targets == -100)).all(dim=1).float().mean().item()
 
     return Task(

@@ -7,6 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pioneers.layers import padding_mask
+
 
 class RandomRows:
     """Batches of rows drawn at random from tensors that belong together, such as images and labels.
@@ -54,6 +56,11 @@ class PairBatch(NamedTuple):
     lengths: Tensor
     input_ids: Tensor
     targets: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        """Which tokens of the sources are real: boolean ``(B, 1, 1, S)``."""
+        return padding_mask(self.lengths, self.source_ids.shape[1])
 
 
 class RandomPairs:

@@ -106,10 +106,8 @@ def fields_to_ours(values: Mapping[str, Any], table: Sequence[Field]) -> dict[st
         here = _value_to_ours(field, value)
         if ours.setdefault(field.ours, here) != here:
             raise _cannot(field, value, f"{ours[field.ours]!r} like its other values of {field.ours}")
-    inner = ours.pop("d_ff")
-    if inner not in (None, 4 * ours["d_model"]):
-        field = next(field for field in table if field.ours == "d_ff")
-        raise _cannot(field, inner, f"{4 * ours['d_model']}, four times the width")
+    if ours["d_ff"] == 4 * ours["d_model"]:
+        ours["d_ff"] = None
     return ours
 
 
@@ -128,7 +126,7 @@ def fields_to_theirs(config: Config, table: Sequence[Field]) -> dict[str, Any]:
                 f"{name}={value!r} has no counterpart in Hugging Face's model, only {standard!r} has: "
                 f"keep the model in our own format with save_pretrained"
             )
-    ours["d_ff"] = 4 * ours["d_model"]
+    ours["d_ff"] = ours["d_ff"] or 4 * ours["d_model"]
     return {
         field.theirs: field.default if field.ours is None else _value_to_theirs(field, ours[field.ours])
         for field in table

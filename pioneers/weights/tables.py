@@ -48,9 +48,9 @@ BERT_PRETRAINING: list[Rename] = [
 ]
 
 VIT_TORCHVISION: list[Rename] = [
-    *rows("conv_proj", "patch.proj"),
-    row("class_token", "cls_token.vector", lead=2),
-    row("encoder.pos_embedding", "position.table", lead=1),
+    *rows("conv_proj", "embed.patch.proj"),
+    row("class_token", "embed.cls_token", lead=2),
+    row("encoder.pos_embedding", "embed.position.table", lead=1),
     *rows("encoder.layers.encoder_layer_{}.ln_1", f"{_B}norm_attn"),
     row(
         "encoder.layers.encoder_layer_{}.self_attention.in_proj_weight", *(f"{name}.weight" for name in _QKV)
@@ -65,9 +65,9 @@ VIT_TORCHVISION: list[Rename] = [
 ]
 
 VIT_TIMM: list[Rename] = [
-    *rows("patch_embed.proj", "patch.proj"),
-    row("cls_token", "cls_token.vector", lead=2),
-    row("pos_embed", "position.table", lead=1),
+    *rows("patch_embed.proj", "embed.patch.proj"),
+    row("cls_token", "embed.cls_token", lead=2),
+    row("pos_embed", "embed.position.table", lead=1),
     *rows("blocks.{}.norm1", f"{_B}norm_attn"),
     *rows("blocks.{}.attn.qkv", *_QKV),
     *rows("blocks.{}.attn.proj", f"{_B}attn.o_proj"),
@@ -80,9 +80,9 @@ VIT_TIMM: list[Rename] = [
 
 _V = "vit.encoder.layer.{}."
 VIT_HF: list[Rename] = [
-    *rows("vit.embeddings.patch_embeddings.projection", "patch.proj"),
-    row("vit.embeddings.cls_token", "cls_token.vector", lead=2),
-    row("vit.embeddings.position_embeddings", "position.table", lead=1),
+    *rows("vit.embeddings.patch_embeddings.projection", "embed.patch.proj"),
+    row("vit.embeddings.cls_token", "embed.cls_token", lead=2),
+    row("vit.embeddings.position_embeddings", "embed.position.table", lead=1),
     *rows(f"{_V}layernorm_before", f"{_B}norm_attn"),
     *rows(f"{_V}attention.attention.query", _QKV[0]),
     *rows(f"{_V}attention.attention.key", _QKV[1]),

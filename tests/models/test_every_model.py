@@ -25,7 +25,7 @@ VIT = models.ViTConfig(
 )
 CONFIGS = {
     "gpt": (models.GPT, GPT),
-    "gpt post-norm": (models.GPT, GPT.replace(norm_first=False, activation="gelu")),
+    "gpt post-norm": (models.GPT, GPT.replace(norm_placement="post", activation="gelu")),
     "bert for pretraining": (models.BERTForPretraining, BERT.replace(num_segments=4)),
     "transformer": (models.Transformer, SEQ2SEQ),
     "transformer sandwich": (models.Transformer, SEQ2SEQ.replace(norm_placement="sandwich")),
@@ -76,7 +76,7 @@ INPUTS = {
     "bert classifier": lambda: ((ids(T),), {"mask": padding_mask(torch.tensor([7, 2, 5, 1, 3]), T)}),
     "bert tagger": lambda: ((ids(T),), {"segment_ids": segments(2)}),
     "bert reader": lambda: ((ids(T),), {"segment_ids": segments(2)}),
-    "transformer": lambda: ((ids(S), ids(T)), {"lengths": torch.tensor([11, 2, 5, 1, 3])}),
+    "transformer": lambda: ((ids(S), ids(T)), {"mask": padding_mask(torch.tensor([11, 2, 5, 1, 3]))}),
     "transformer sandwich": lambda: ((ids(S), ids(T)), {}),
     "gpt classifier": lambda: ((ids(T), torch.tensor([6, 1, 4, 0, 2])), {}),
     "gpt multiple choice": lambda: ((torch.randint(V, (2, 5, T)), torch.arange(10).view(2, 5) % T), {}),

@@ -149,7 +149,7 @@ def test_bert_for_pretraining_has_hugging_faces_logits_and_gradients(lengths, ma
     ids, segments = torch.randint(V, (2, 7)), torch.randint(3, (2, 7))
     mask = None if lengths is None else padding_mask(torch.tensor(lengths), 7)
     real = torch.ones(2, 7, dtype=torch.bool) if mask is None else mask[:, 0, 0]
-    got = ours(ids, segment_ids=segments, mask=mask, where=real)
+    got = ours(ids, segment_ids=segments, mask=mask, predict_mask=real)
     out = theirs(input_ids=ids, token_type_ids=segments, attention_mask=real.long())
     assert_same(got.masked_lm, out.prediction_logits[real])
     assert_same(got.next_sentence, out.seq_relationship_logits)
