@@ -230,7 +230,7 @@ def _draw_curve(history: list[Row], path: Path) -> str:
     try:
         import matplotlib
     except ImportError:
-        return "no curve, because matplotlib is not installed: pip install -c constraints.txt matplotlib"
+        return "no curve, because matplotlib is not installed: pip install matplotlib"
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
