@@ -3,7 +3,7 @@
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
 from pioneers.data.docstrings import Document, documents
 from pioneers.data.download import fetch
-from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
+from pioneers.data.embedded import ImageSet, Photographs, digits, language_reference, photographs
 from pioneers.data.finished import (
     CutSentence,
     cut_sentences,
@@ -46,8 +46,8 @@ __all__ = [
     "Answer",
     "Choice",
     "CutSentence",
-    "Digits",
     "Document",
+    "ImageSet",
     "LabelledPair",
     "LabelledText",
     "PairBatch",

@@ -30,19 +30,19 @@ def language_reference() -> str:
     return "\n".join(topics[name] for name in sorted(topics))
 
 
-class Digits(NamedTuple):
-    """Images of handwritten digits and what they show.
+class ImageSet(NamedTuple):
+    """Images and their labels, as one batch.
 
     Attributes:
-        images: ``(B, 1, H, W)``, float32 in [0, 1].
-        labels: ``(B,)``, int64 in 0 … 9.
+        images: ``(B, C, H, W)``, float32 in [0, 1].
+        labels: ``(B,)``, int64 from 0 on.
     """
 
     images: Tensor
     labels: Tensor
 
 
-def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits]:
+def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[ImageSet, ImageSet]:
     """scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), as train and test.
 
     Args:
@@ -62,8 +62,8 @@ def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits
     parts = split(images, labels, test_size=test_fraction, random_state=seed, stratify=labels)
     x_train, x_test, y_train, y_test = (torch.as_tensor(part) for part in parts)
     return (
-        Digits((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
-        Digits((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
+        ImageSet((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
+        ImageSet((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
     )
 
 
