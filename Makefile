@@ -31,7 +31,7 @@ help:
 	  echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Installing the tested versions into .venv (once; some minutes) ..."
 	@test -e .venv || $(PYTHON) -m venv .venv
-	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,hub,dev]'
+	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 install: .venv/.ready

@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from pioneers.training.processes import agree, rank
+from pioneers.training.distributed import broadcast_object, rank
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -91,7 +91,7 @@ def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callabl
     finally:
         if rank() == 0:
             shutil.rmtree(partial, ignore_errors=True)
-    agree(None)  # nobody goes on before the folder is there
+    broadcast_object(None)  # nobody goes on before the folder is there
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

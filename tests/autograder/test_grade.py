@@ -294,3 +294,11 @@ def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of
     assert row["ratio"] == pytest.approx(row["pioneers"] / row["nbgrader"], rel=1e-3)
     assert row["ratio"] <= 0.5
     assert row["gib"] <= 3 * row["processors"] + 1  # the limit of each submission, and the grader itself
+
+
+def test_markup_in_a_text_cell_is_shown_and_never_run():
+    source = "$x<y$ <script>steal()</script> <b onclick='steal()'>bold</b> <a-b> <p-x>"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source)])
+    assert harmless(notebook).cells[0].source == (
+        "$x&lt;y$ &lt;script&gt;steal()&lt;/script&gt; <b>bold</b> &lt;a-b&gt; &lt;p-x&gt;"
+    )

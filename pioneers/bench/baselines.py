@@ -1,4 +1,4 @@
-"""The other libraries in the contests: the same sizes, no dropout, everything else as they come."""
+"""The other libraries: the same sizes, no dropout, all other settings at their defaults."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""This package in the contests, as its training loop and its lectures use it."""
+"""This package in the benchmarks, as its training loop and its lectures use it."""
 
 from collections.abc import Callable
 

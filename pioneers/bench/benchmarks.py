@@ -1,4 +1,4 @@
-"""What is measured: each contest is one piece of work, given to every library that can do it."""
+"""The benchmarks: each is one piece of work, given to every library that can do it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from pioneers.bench import ours, peers
+from pioneers.bench import baselines, pioneers_impl
 from pioneers.models import BERT, GPT, BERTConfig, GPTConfig, MaskedLMHead, ViT, ViTConfig
 from pioneers.objectives import masked_lm
 
@@ -28,114 +28,114 @@ PROMPT, NEW_TOKENS = 8, 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contest:
-    """One piece of work and who competes in it.
+class Benchmark:
+    """One piece of work and the libraries that do it.
 
     Attributes:
         title: the work and its sizes, in words.
         unit: what ``amount`` counts: tokens or images.
-        amount: how many of them one step works through.
-        entrants: library → makes its model and the function that is timed, on a device.
-        flops: number of floating-point operations of the textbook form of one step, whoever does it; a
+        amount: how many of them one step processes.
+        implementations: library → function of a device that returns its model and the function to time.
+        flops: floating-point operations of one step in its textbook form, the same for every library; a
             backward pass costs two forward passes.
-        trains: whether a step is a training step (loss, gradient, AdamW), or only the function itself.
+        trains: True if a step is a training step (loss, gradient, AdamW), False if it is the function alone.
     """
 
     title: str
     unit: str
     amount: int
-    entrants: Mapping[str, Callable[[torch.device], Work]]
+    implementations: Mapping[str, Callable[[torch.device], Work]]
     flops: Callable[[], int]
     trains: bool = True
 
 
-def contests(*, gpt2: bool = False) -> dict[str, Contest]:
-    """All contests by name; GPT-2 of 124M only if asked for, because it wants a GPU."""
+def benchmarks(*, gpt2: bool = False) -> dict[str, Benchmark]:
+    """Make all benchmarks by name; the 124M GPT-2 only if asked for, because it needs a GPU."""
     gpt, bert = GPTConfig(**SIZES), BERTConfig(**SIZES, dropout=0.0)
     vit = ViTConfig(image_size=64, patch_size=8, num_classes=10, d_model=192, num_layers=6, num_heads=3)
     found = {
-        "gpt": gpt_contest(gpt, batch_size=8),
-        "bert": bert_contest(bert, batch_size=8),
-        "vit": vit_contest(vit, batch_size=16),
-        "generate": generate_contest(gpt, PROMPT, NEW_TOKENS),
+        "gpt": gpt_benchmark(gpt, batch_size=8),
+        "bert": bert_benchmark(bert, batch_size=8),
+        "vit": vit_benchmark(vit, batch_size=16),
+        "generate": generate_benchmark(gpt, PROMPT, NEW_TOKENS),
     }
     if gpt2:
         full = GPTConfig.preset("gpt2", dropout=0.0)
-        found["gpt2"] = gpt_contest(full, batch_size=8, only=("pioneers", "transformers"))
+        found["gpt2"] = gpt_benchmark(full, batch_size=8, only=("pioneers", "transformers"))
     return found
 
 
-def gpt_contest(config: GPTConfig, *, batch_size: int, only: tuple[str, ...] | None = None) -> Contest:
+def gpt_benchmark(config: GPTConfig, *, batch_size: int, only: tuple[str, ...] | None = None) -> Benchmark:
     """A training step of a GPT."""
     ids = _random(config.vocab_size, (batch_size, config.max_seq_len + 1))
     makers = {
-        "pioneers": ours.gpt,
-        "transformers": peers.gpt_transformers,
-        "x-transformers": peers.gpt_x_transformers,
-        "torch.nn": peers.gpt_torch,
+        "pioneers": pioneers_impl.gpt,
+        "transformers": baselines.gpt_transformers,
+        "x-transformers": baselines.gpt_x_transformers,
+        "torch.nn": baselines.gpt_torch,
     }
-    return Contest(
+    return Benchmark(
         title=f"GPT, training step: {_sizes(config)}, {batch_size} × {config.max_seq_len} tokens",
         unit="tokens",
         amount=batch_size * config.max_seq_len,
-        entrants={name: partial(makers[name], config, ids) for name in only or makers},
+        implementations={name: partial(makers[name], config, ids) for name in only or makers},
         flops=lambda: 3 * _forward_flops(lambda: GPT(config)(ids[:, :-1].to("meta"))),
     )
 
 
-def bert_contest(config: BERTConfig, *, batch_size: int) -> Contest:
+def bert_benchmark(config: BERTConfig, *, batch_size: int) -> Benchmark:
     """A training step of masked language modelling; 15% of the tokens are predicted."""
     ids = _random(config.vocab_size, (batch_size, config.max_seq_len))
     generator = torch.Generator().manual_seed(0)
     inputs, targets = masked_lm(ids, mask_id=0, vocab_size=config.vocab_size, generator=generator)
-    makers = {"pioneers": ours.bert, "transformers": peers.bert_transformers}
+    makers = {"pioneers": pioneers_impl.bert, "transformers": baselines.bert_transformers}
 
     def forward() -> None:
         bert = BERT(config)
         hidden = bert(inputs.to("meta")).flatten(0, 1)
         MaskedLMHead(bert)(hidden[: int((targets != -100).sum())])
 
-    return Contest(
+    return Benchmark(
         title=f"BERT, masked LM step: {_sizes(config)}, {batch_size} × {config.max_seq_len} tokens",
         unit="tokens",
         amount=ids.numel(),
-        entrants={name: partial(make, config, inputs, targets) for name, make in makers.items()},
+        implementations={name: partial(make, config, inputs, targets) for name, make in makers.items()},
         flops=lambda: 3 * _forward_flops(forward),
     )
 
 
-def vit_contest(config: ViTConfig, *, batch_size: int) -> Contest:
+def vit_benchmark(config: ViTConfig, *, batch_size: int) -> Benchmark:
     """A training step of image classification."""
     size = (batch_size, config.in_channels, config.image_size, config.image_size)
     images = torch.randn(size, generator=torch.Generator().manual_seed(0))
     labels = _random(config.num_classes, (batch_size,))
     makers = {
-        "pioneers": ours.vit,
-        "timm": peers.vit_timm,
-        "torchvision": peers.vit_torchvision,
-        "transformers": peers.vit_transformers,
-        "vit-pytorch": peers.vit_pytorch,
+        "pioneers": pioneers_impl.vit,
+        "timm": baselines.vit_timm,
+        "torchvision": baselines.vit_torchvision,
+        "transformers": baselines.vit_transformers,
+        "vit-pytorch": baselines.vit_pytorch,
     }
-    return Contest(
+    return Benchmark(
         title=f"ViT, training step: {_sizes(config)}, {batch_size} images of {config.image_size} pixels, "
         f"patches of {config.patch_size}",
         unit="images",
         amount=batch_size,
-        entrants={name: partial(make, config, images, labels) for name, make in makers.items()},
+        implementations={name: partial(make, config, images, labels) for name, make in makers.items()},
         flops=lambda: 3 * _forward_flops(lambda: ViT(config).hidden_states(images.to("meta"))),
     )
 
 
-def generate_contest(config: GPTConfig, prompt: int, new_tokens: int) -> Contest:
+def generate_benchmark(config: GPTConfig, prompt: int, new_tokens: int) -> Benchmark:
     """Greedy generation for one prompt."""
     ids = _random(config.vocab_size, (1, prompt))
     whole = torch.zeros(1, prompt + new_tokens - 1, dtype=torch.long, device="meta")
-    makers = {"pioneers": ours.generation, "transformers": peers.generation_transformers}
-    return Contest(
+    makers = {"pioneers": pioneers_impl.generation, "transformers": baselines.generation_transformers}
+    return Benchmark(
         title=f"GPT, greedy generation: {_sizes(config)}, 1 prompt, {new_tokens} new tokens",
         unit="tokens",
         amount=new_tokens,
-        entrants={name: partial(make, config, ids, new_tokens) for name, make in makers.items()},
+        implementations={name: partial(make, config, ids, new_tokens) for name, make in makers.items()},
         flops=lambda: _forward_flops(lambda: GPT(config)(whole)),
         trains=False,
     )

@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 from pioneers.device import autocast, grad_scaler
 from pioneers.optim import decay_groups
 from pioneers.training.config import TrainConfig
-from pioneers.training.processes import rank, shard, whole, world_size
+from pioneers.training.distributed import full_tensor, rank, shard, world_size
 
 LossFunction = Callable[[nn.Module, Any], Tensor]
 
@@ -33,7 +33,7 @@ class LossModule(nn.Module):
         return self.loss_fn(self.model, batch)
 
 
-class Update:
+class TrainStep:
     """Loss, gradient, clipping, AdamW.
 
     Args:
@@ -63,7 +63,7 @@ class Update:
         self.scaler = grad_scaler(self.device, config.precision)
 
     def __call__(self, batch: Any, step: int) -> tuple[Tensor, Tensor]:
-        """Update once; returns the loss of this process's share of the batch and the gradient's norm."""
+        """TrainStep once; returns the loss of this process's share of the batch and the gradient's norm."""
         for group in self.optimizer.param_groups:
             group["lr"] = self.config.lr_at(step)
         self.optimizer.zero_grad(set_to_none=True)
@@ -73,7 +73,7 @@ class Update:
         grad_norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
         self.scaler.step(self.optimizer)
         self.scaler.update()
-        return torch.stack(losses).sum(), whole(grad_norm)
+        return torch.stack(losses).sum(), full_tensor(grad_norm)
 
     def _backward(self, part: Any, weight: float, last: bool) -> Tensor:
         with contextlib.ExitStack() as stack:

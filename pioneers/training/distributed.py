@@ -14,14 +14,14 @@ from torch import Tensor, nn
 from pioneers.layers import TransformerBlock
 
 
-def launched() -> bool:
+def is_distributed() -> bool:
     """Whether ``torchrun`` started this process beside others."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def join(device: torch.device) -> None:
+def init_process_group(device: torch.device) -> None:
     """Join the other processes, if there are any, until this one ends."""
-    if not launched() or dist.is_initialized():
+    if not is_distributed() or dist.is_initialized():
         return
     card = None if device.index is None else device
     if card is not None:
@@ -40,14 +40,14 @@ def rank() -> int:
     return dist.get_rank() if world_size() > 1 else 0
 
 
-def total(value: Tensor) -> Tensor:
+def all_reduce_sum(value: Tensor) -> Tensor:
     """The sum of ``value`` over all processes."""
     if world_size() > 1:
         dist.all_reduce(value)
     return value
 
 
-def agree(value: Any) -> Any:
+def broadcast_object(value: Any) -> Any:
     """What process 0 has, for all: a decision must not fall differently by a rounding error."""
     if world_size() == 1:
         return value
@@ -84,13 +84,13 @@ def shard(model: nn.Module, device: torch.device) -> None:
     fully_shard(model, mesh=mesh)
 
 
-def whole(tensor: Tensor) -> Tensor:
+def full_tensor(tensor: Tensor) -> Tensor:
     """A tensor in one piece, whether it is spread over the processes or not."""
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
-def spread_like(tensor: Tensor, pattern: Tensor) -> Tensor:
-    """The inverse of :func:`whole`: this process's part of ``tensor``, if ``pattern`` is spread."""
+def distribute_like(tensor: Tensor, pattern: Tensor) -> Tensor:
+    """The inverse of :func:`full_tensor`: this process's part of ``tensor``, if ``pattern`` is spread."""
     if not hasattr(pattern, "full_tensor"):
         return tensor
     from torch.distributed.tensor import DTensor, distribute_tensor

@@ -11,7 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from pioneers.training import best_path, read_metrics
-from pioneers.training.processes import agree, gather, join, rank, total, whole, world_size
+from pioneers.training.distributed import (
+    all_reduce_sum,
+    broadcast_object,
+    full_tensor,
+    gather,
+    init_process_group,
+    rank,
+    world_size,
+)
 
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this build of torch has no gloo", allow_module_level=True)
@@ -102,7 +110,7 @@ def test_the_processes_run_without_warnings_and_draw_one_bar(together):
 def test_alone_the_functions_do_nothing():
     value = torch.ones(3)
     assert (world_size(), rank()) == (1, 0)
-    assert total(value) is agree(value) is whole(value) is value
+    assert all_reduce_sum(value) is broadcast_object(value) is full_tensor(value) is value
     assert gather(7) == [7]
 
 
@@ -114,7 +122,7 @@ def test_each_process_takes_its_own_card_before_it_joins(name, card, monkeypatch
     monkeypatch.setattr(
         torch.distributed, "init_process_group", lambda backend, device_id: done.append((backend, device_id))
     )
-    monkeypatch.setattr("pioneers.training.processes.atexit.register", lambda function: None)
-    join(torch.device(name))
+    monkeypatch.setattr("pioneers.training.distributed.atexit.register", lambda function: None)
+    init_process_group(torch.device(name))
     backend = torch.distributed.get_default_backend_for_device(torch.device(name))
     assert done == ([card, (backend, torch.device(name))] if card is not None else [(backend, None)])

@@ -7,7 +7,7 @@ from torch import nn
 
 from pioneers.optim import cosine, inverse_sqrt, linear
 from pioneers.training import TrainConfig, fit
-from pioneers.training.update import count_rows, split_batch
+from pioneers.training.train_step import count_rows, split_batch
 
 RECIPE = TrainConfig(max_steps=5, lr=1e-2, precision="fp32", log_every=1)
 
