@@ -167,8 +167,7 @@ EXTRAS = ("data", "grader", "book", "labs", "hub", "dev")
 INSTALLED = packages_distributions()  # the name of an import → the distributions that may bring it
 # What imports more than the package itself needs, and the extra that installs it.
 EXTRA = {
-    "pioneers/grading/grader/": "grader",
-    "pioneers/grading/jailed/": "grader",
+    "pioneers/autograder/": "grader",
     "pioneers/bench/": "dev",
     "pioneers/analysis/": "book",
     "pioneers/cli/": "book",
@@ -231,8 +230,7 @@ def test_the_package_can_be_imported_without_any_extra(project):
     absent = [top for top, names in INSTALLED.items() if {canonicalize_name(n) for n in names} <= extras]
     assert {"sklearn", "PIL", "nbformat", "matplotlib", "transformers"} <= set(absent)
     needs_more = (
-        "pioneers/grading/grader/",
-        "pioneers/grading/jailed/",
+        "pioneers/autograder/",
         "pioneers/analysis/plots",
         "pioneers/analysis/interactive",
         "pioneers/cli/grade",
