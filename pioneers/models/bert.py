@@ -13,7 +13,7 @@ from pioneers.models.heads import ClassificationHead
 
 @dataclass(frozen=True, kw_only=True)
 class BERTConfig(Config):
-    """The sizes of a BERT. ``d_ff`` is ``4 * d_model``, as in every published size.
+    """The sizes of a BERT.
 
     Attributes:
         vocab_size: V.
@@ -21,6 +21,7 @@ class BERTConfig(Config):
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in every published size.
         num_segments: kinds of sentences, each with a vector of its own.
         dropout: share dropped in training, throughout.
 
@@ -33,6 +34,7 @@ class BERTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     num_segments: int = 2
     dropout: float = 0.1
 
@@ -52,6 +54,7 @@ class BERTConfig(Config):
         self._require_positive(
             "vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads", "num_segments"
         )
+        self._require(self.d_ff is None or self.d_ff > 0, "d_ff", "positive, or None for 4 D")
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
 
@@ -98,6 +101,7 @@ class BERT(nn.Module):
             config.num_layers,
             config.d_model,
             config.num_heads,
+            d_ff=config.d_ff,
             dropout=config.dropout,
             norm=partial(nn.LayerNorm, eps=1e-12),
             norm_placement="post",

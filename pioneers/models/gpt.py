@@ -18,7 +18,7 @@ STEP_MAX_EMBEDDING = 40_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig(Config):
-    """The sizes of a GPT. ``d_ff`` is ``4 * d_model``, as in every published size.
+    """The sizes of a GPT.
 
     Attributes:
         vocab_size: V.
@@ -26,6 +26,7 @@ class GPTConfig(Config):
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in every published size.
         dropout: share dropped in training, throughout.
         norm_first: pre-norm, as GPT-2; False is post-norm, as the first GPT.
         activation: of the feed-forward networks, see :class:`pioneers.layers.TransformerBlock`.
@@ -40,6 +41,7 @@ class GPTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     dropout: float = 0.0
     norm_first: bool = True
     activation: str = "gelu_tanh"
@@ -75,6 +77,7 @@ class GPTConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
+        self._require(self.d_ff is None or self.d_ff > 0, "d_ff", "positive, or None for 4 D")
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
         self._require_known("activation", (*ACTIVATIONS, *GATED_ACTIVATIONS))
@@ -105,6 +108,7 @@ class GPT(nn.Module):
             config.num_layers,
             config.d_model,
             config.num_heads,
+            d_ff=config.d_ff,
             activation=config.activation,
             dropout=config.dropout,
             norm_placement="pre" if config.norm_first else "post",

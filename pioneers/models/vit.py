@@ -8,26 +8,33 @@ from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack, init_weights, initial_std
+from pioneers.models.labels import label_names
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViTConfig(Config):
-    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in the paper's sizes.
+    """The sizes of a ViT.
 
     Attributes:
         image_size: height and width in pixels.
         patch_size: P, which must divide it.
-        num_classes: number of labels.
+        num_classes: number of labels; 0 for a model without a head, which gives the class token's state.
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in every published size.
         in_channels: C.
         dropout: share dropped in training, throughout.
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
+        labels: the names of the classes, in the order of the logits.
+        image_mean: what was subtracted from each channel of the images, in [0, 1], that the model was trained
+            on; () if nothing was. The model does not do it: whoever prepares its images does.
+        image_std: what each channel was then divided by; () likewise.
 
     Raises:
         ValueError: a size is not positive, the patch size does not divide the image size or the heads the
-            width, or dropout is not in [0, 1).
+            width, dropout is not in [0, 1), there are more or fewer labels than classes, or mean and standard
+            deviation are not given for every channel.
     """
 
     image_size: int
@@ -36,9 +43,13 @@ class ViTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     in_channels: int = 3
     dropout: float = 0.0
     norm_eps: float = 1e-6
+    labels: tuple[str, ...] = ()
+    image_mean: tuple[float, ...] = ()
+    image_std: tuple[float, ...] = ()
 
     presets: ClassVar = {
         "base16": {
@@ -61,8 +72,15 @@ class ViTConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive(
-            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads", "in_channels"
+            "image_size", "patch_size", "d_model", "num_layers", "num_heads", "in_channels"
         )
+        self._require(self.num_classes >= 0, "num_classes", "positive, or 0 for a model without a head")
+        label_names(self.labels, self.num_classes)
+        statistics = {len(self.image_mean), len(self.image_std)}
+        self._require(
+            statistics in ({0}, {self.in_channels}), "image_mean", "one number a channel, like image_std"
+        )
+        self._require(self.d_ff is None or self.d_ff > 0, "d_ff", "positive, or None for 4 D")
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
         divides = self.image_size % self.patch_size == 0
@@ -99,10 +117,11 @@ class ViT(nn.Module):
             config.num_layers,
             config.d_model,
             config.num_heads,
+            d_ff=config.d_ff,
             dropout=config.dropout,
             norm=partial(nn.LayerNorm, eps=config.norm_eps),
         )
-        self.head = nn.Linear(config.d_model, config.num_classes)
+        self.head = nn.Linear(config.d_model, config.num_classes) if config.num_classes else nn.Identity()
         init_weights(self, std=initial_std(config.d_model))
 
     def hidden_states(self, images: Tensor, *, first: int | None = None) -> Tensor:
@@ -116,7 +135,7 @@ class ViT(nn.Module):
         return self.stack(self.dropout(tokens + self.position(tokens.shape[1])), first=first)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``.
+        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``, or ``(B, D)`` without a head.
 
         In the last block only the class token asks; record attention maps with :meth:`hidden_states`.
         """
