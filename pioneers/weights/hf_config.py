@@ -42,80 +42,104 @@ class Field:
 
 
 def activation(theirs: str, default: str) -> Field:
-    """Make the row of an activation, which has other names there."""
+    """Make the row of an activation, which has other names there: ``theirs`` and ``default`` of the field.
 
-    def to_ours(name: Any, _: Mapping[str, Any]) -> str:
-        if name not in OUR_ACTIVATIONS:
-            raise ValueError(f"one of {', '.join(OUR_ACTIVATIONS)}")
-        return OUR_ACTIVATIONS[name]
-
-    def to_theirs(name: Any, _: Mapping[str, Any]) -> str:
-        if name not in ACTIVATIONS:
-            raise ValueError(f"one of {', '.join(ACTIVATIONS)}")
-        return ACTIVATIONS[name][0]
-
-    return Field(theirs, "activation", default, to_ours, to_theirs)
+    Example:
+        >>> fields_to_ours({"hidden_act": "gelu_new"}, [activation("hidden_act", "gelu")])
+        {'activation': 'gelu_tanh'}
+    """
+    return Field(
+        theirs,
+        "activation",
+        default,
+        to_ours=lambda name, _: _look_up(name, OUR_ACTIVATIONS),
+        to_theirs=lambda name, _: _look_up(name, ACTIVATIONS)[0],
+    )
 
 
 def feed_forward_width(theirs: str, default: int | None, *, d_model: str) -> Field:
-    """Make the row of F, where None is 4 D here; ``d_model`` is the name of D on the other side."""
+    """Make the row of F, where None is 4 D here: ``theirs`` and ``default`` of F, ``d_model`` as D is called.
 
-    def to_ours(width: Any, values: Mapping[str, Any]) -> Any:
-        return None if width == 4 * values[d_model] else width
-
-    def to_theirs(width: Any, settings: Mapping[str, Any]) -> Any:
-        return 4 * settings["d_model"] if width is None else width
-
-    return Field(theirs, "d_ff", default, to_ours, to_theirs)
+    Example:
+        >>> row = feed_forward_width("n_inner", None, d_model="n_embd")
+        >>> fields_to_ours({"n_embd": 8, "n_inner": 32}, [Field("n_embd", "d_model", 768), row])
+        {'d_model': 8, 'd_ff': None}
+    """
+    return Field(
+        theirs,
+        "d_ff",
+        default,
+        to_ours=lambda width, values: None if width == 4 * values[d_model] else width,
+        to_theirs=lambda width, settings: 4 * settings["d_model"] if width is None else width,
+    )
 
 
 def square(theirs: str, ours: str, default: int) -> Field:
-    """Make the row of a size that may be a pair there, of two equal numbers."""
+    """Make the row ``theirs``, ``ours``, ``default`` of a size that may be a pair of equal numbers there.
 
-    def to_ours(size: Any, _: Mapping[str, Any]) -> Any:
-        if not isinstance(size, list):
-            return size
-        if len(set(size)) != 1:
-            raise ValueError("a square")
-        return size[0]
-
-    return Field(theirs, ours, default, to_ours)
+    Example:
+        >>> fields_to_ours({"patch_size": [16, 16]}, [square("patch_size", "patch_size", 8)])
+        {'patch_size': 16}
+    """
+    return Field(theirs, ours, default, to_ours=lambda size, _: _side(size))
 
 
 def class_labels(count: str) -> tuple[Field, ...]:
     """Make the rows of the classes: their number, whose name here is ``count``, and their ``labels``.
 
     Labels that only count (``LABEL_0``, ``LABEL_1``, …) are no names: here they are ``()``.
+
+    Example:
+        >>> fields_to_ours({"id2label": {"0": "no", "1": "yes"}}, class_labels("num_classes"))
+        {'num_classes': 2, 'labels': ('no', 'yes')}
     """
 
-    def names(id2label: Any, _: Mapping[str, Any]) -> tuple[str, ...]:
-        ids = [str(number) for number in range(len(id2label))] if isinstance(id2label, dict) else []
-        if not ids or {str(key) for key in id2label} != set(ids):
-            raise ValueError('labels with the ids "0", "1", "2" and so on, at least one')
-        return tuple(str({str(key): name for key, name in id2label.items()}[number]) for number in ids)
-
-    def to_labels(id2label: Any, values: Mapping[str, Any]) -> tuple[str, ...]:
-        labels = names(id2label, values)
-        return () if labels == _numbered(len(labels)) else labels
-
-    def to_id2label(_: Any, settings: Mapping[str, Any]) -> dict[str, str]:
+    def id2label(settings: Mapping[str, Any]) -> dict[str, str]:
         return {str(i): label for i, label in enumerate(settings["labels"] or _numbered(settings[count]))}
 
-    def to_label2id(_: Any, settings: Mapping[str, Any]) -> dict[str, int]:
-        return {label: int(i) for i, label in to_id2label(_, settings).items()}
+    def label2id(settings: Mapping[str, Any]) -> dict[str, int]:
+        return {label: int(i) for i, label in id2label(settings).items()}
+
+    def labels(values: Mapping[str, Any]) -> tuple[str, ...]:
+        names = _names(values["id2label"])
+        return () if names == _numbered(len(names)) else names
 
     default = dict(enumerate(_numbered(2)))
     return (
-        Field("id2label", count, default, lambda value, values: len(names(value, values)), to_id2label),
-        Field("id2label", "labels", default, to_labels, to_id2label),
         Field(
-            "label2id", "labels", None, lambda _, values: to_labels(values["id2label"], values), to_label2id
+            "id2label", count, default, lambda value, _: len(_names(value)), lambda _, ours: id2label(ours)
         ),
+        Field(
+            "id2label", "labels", default, lambda _, values: labels(values), lambda _, ours: id2label(ours)
+        ),
+        Field("label2id", "labels", None, lambda _, values: labels(values), lambda _, ours: label2id(ours)),
     )
+
+
+def _look_up(name: Any, table: Mapping[str, Any]) -> Any:
+    if name not in table:
+        raise ValueError(f"one of {', '.join(table)}")
+    return table[name]
+
+
+def _side(size: Any) -> Any:
+    if not isinstance(size, list):
+        return size
+    if len(set(size)) != 1:
+        raise ValueError("a square")
+    return size[0]
 
 
 def _numbered(count: int) -> tuple[str, ...]:
     return tuple(f"LABEL_{i}" for i in range(count))
+
+
+def _names(id2label: Any) -> tuple[str, ...]:
+    by_id = {str(i): str(name) for i, name in id2label.items()} if isinstance(id2label, dict) else {}
+    ids = [str(i) for i in range(len(by_id))]
+    if not ids or by_id.keys() != set(ids):
+        raise ValueError('labels with the ids "0", "1", "2" and so on, at least one')
+    return tuple(by_id[i] for i in ids)
 
 
 def fields_to_ours(values: Mapping[str, Any], table: Sequence[Field]) -> dict[str, Any]:

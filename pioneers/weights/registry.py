@@ -128,6 +128,10 @@ class Layout:
     def tensors_to_ours(self, stored: Mapping[str, Tensor], settings: Mapping[str, Any]) -> dict[str, Tensor]:
         """Rename the tensors of a checkpoint of theirs: all that the model has, and no others.
 
+        Args:
+            stored: the checkpoint.
+            settings: what its configuration says, from :meth:`config_to_ours`.
+
         Raises:
             ValueError: tensors are missing, left over, of another shape, or copies that differ.
         """
@@ -167,12 +171,12 @@ LAYOUTS: list[Layout] = []
 
 
 def register_kind(kind: ModelKind) -> None:
-    """Let folders hold such a model of ours."""
+    """Let folders of our own format hold models of a ``kind``; :func:`register` does it too."""
     KINDS[kind.model.__name__] = kind
 
 
 def register(*layouts: Layout) -> None:
-    """Let folders of another library be read and written; of layouts that fit alike the first is chosen."""
+    """Let folders be read and written in these ``layouts``; of two that fit alike, the first is chosen."""
     for layout in layouts:
         register_kind(layout.kind)
         LAYOUTS.append(layout)

@@ -26,7 +26,7 @@ class Rename:
 
 
 def param(theirs: str, *ours: str, transpose: bool = False, leading_ones: int = 0) -> Rename:
-    """Make the row of one tensor; the arguments are those of :class:`Rename`."""
+    """Make one row: ``theirs``, ``ours``, ``transpose`` and ``leading_ones`` of :class:`Rename`."""
     return Rename(theirs, ours, transpose, leading_ones)
 
 
@@ -40,7 +40,12 @@ def linear(theirs: str, *ours: str, transpose: bool = False) -> list[Rename]:
 
 
 def prefixed(module: str, table: Sequence[Rename]) -> list[Rename]:
-    """Put ``module.`` in front of our names in a table: our model is a module of a larger one."""
+    """Put ``module`` in front of our names in a ``table``: our model is a module of a larger one.
+
+    Example:
+        >>> [row.ours for row in prefixed("bert", linear("pooler.dense", "pooler"))]
+        [('bert.pooler.weight',), ('bert.pooler.bias',)]
+    """
     return [replace(rename, ours=tuple(f"{module}.{name}" for name in rename.ours)) for rename in table]
 
 
