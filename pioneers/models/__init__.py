@@ -2,8 +2,10 @@
 
 from pioneers.models.baselines import LSTMLanguageModel, SmallResNet
 from pioneers.models.bert import BERT, BERTConfig, BERTForPretraining, MaskedLMHead, PretrainingLogits
+from pioneers.models.bert_masked_lm import BERTForMaskedLM
 from pioneers.models.bert_tasks import BERTClassifier, BERTReader, BERTTagger
 from pioneers.models.gpt import GPT, GPTConfig
+from pioneers.models.gpt_classifier import GPTClassifier
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
 from pioneers.models.transformer import Transformer, TransformerConfig
 from pioneers.models.vit import ViT, ViTConfig
@@ -13,10 +15,12 @@ __all__ = [
     "GPT",
     "BERTClassifier",
     "BERTConfig",
+    "BERTForMaskedLM",
     "BERTForPretraining",
     "BERTReader",
     "BERTTagger",
     "ClassificationHead",
+    "GPTClassifier",
     "GPTConfig",
     "GPTTaskModel",
     "LSTMLanguageModel",

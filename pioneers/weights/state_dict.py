@@ -13,34 +13,39 @@ class Rename:
     """One row of a table: a tensor of theirs, and the tensor or tensors of ours that hold the same numbers.
 
     Args:
-        theirs: a name; ``{}`` stands for the number of a block.
-        ours: the names here; several are parts of theirs, one under the other along its output axis.
+        theirs: a name; ``{}`` is replaced by the number of a block.
+        ours: the names here; of several, theirs is the concatenation along the output axis.
         transpose: theirs is stored input-first.
-        lead: number of axes of size 1 that theirs has in front and ours has not.
+        leading_ones: number of leading axes of size 1 that theirs has and ours does not.
     """
 
     theirs: str
     ours: tuple[str, ...]
     transpose: bool = False
-    lead: int = 0
+    leading_ones: int = 0
 
 
-def row(theirs: str, *ours: str, transpose: bool = False, lead: int = 0) -> Rename:
-    """A row for one tensor; ``theirs``, ``ours``, ``transpose`` and ``lead`` as in :class:`Rename`."""
-    return Rename(theirs, ours, transpose, lead)
+def param(theirs: str, *ours: str, transpose: bool = False, leading_ones: int = 0) -> Rename:
+    """Make one row: ``theirs``, ``ours``, ``transpose`` and ``leading_ones`` of :class:`Rename`."""
+    return Rename(theirs, ours, transpose, leading_ones)
 
 
-def rows(theirs: str, *ours: str, transpose: bool = False) -> list[Rename]:
-    """Two rows, for the weight and the bias of the module ``theirs``, whose parts are the modules ``ours``.
+def linear(theirs: str, *ours: str, transpose: bool = False) -> list[Rename]:
+    """Make the rows of the weight and the bias of ``theirs``, whose parts are the modules ``ours``.
 
-    Only the weight is subject to ``transpose``.
+    Only the weight is subject to ``transpose``. A norm or a convolution is written in the same way.
     """
     weight = Rename(f"{theirs}.weight", tuple(f"{name}.weight" for name in ours), transpose)
     return [weight, Rename(f"{theirs}.bias", tuple(f"{name}.bias" for name in ours))]
 
 
-def inside(module: str, table: Sequence[Rename]) -> list[Rename]:
-    """The rows of a table for a model of ours that is a module of a larger one."""
+def prefixed(module: str, table: Sequence[Rename]) -> list[Rename]:
+    """Put ``module`` in front of our names in a ``table``: our model is a module of a larger one.
+
+    Example:
+        >>> [row.ours for row in prefixed("bert", linear("pooler.dense", "pooler"))]
+        [('bert.pooler.weight',), ('bert.pooler.bias',)]
+    """
     return [replace(rename, ours=tuple(f"{module}.{name}" for name in rename.ours)) for rename in table]
 
 
@@ -52,13 +57,13 @@ def to_ours(
     Args:
         theirs: their state dict.
         table: the rows.
-        drop: names of theirs that have no counterpart (tied copies, stored masks), with ``{}`` as above.
+        drop: names of theirs that have no counterpart (tied copies, stored masks); ``{}`` is any number.
 
     Raises:
         ValueError: a tensor of theirs is not in the table, so it would be lost.
 
     Example:
-        >>> table = [row("h.{}.w", "blocks.{}.weight", transpose=True)]
+        >>> table = [param("h.{}.w", "blocks.{}.weight", transpose=True)]
         >>> ours = to_ours({"h.0.w": torch.zeros(3, 2)}, table)
         >>> {name: tuple(tensor.shape) for name, tensor in ours.items()}
         {'blocks.0.weight': (2, 3)}
@@ -68,7 +73,7 @@ def to_ours(
         if any(number_in(pattern, name) is not None for pattern in drop):
             continue
         rename, number = _find(table, name)
-        tensor = tensor.reshape(tensor.shape[rename.lead :])
+        tensor = tensor.reshape(tensor.shape[rename.leading_ones :])
         tensor = tensor.T if rename.transpose else tensor
         parts = tensor.chunk(len(rename.ours))
         ours |= {o.format(number): p.contiguous() for o, p in zip(rename.ours, parts, strict=True)}
@@ -76,7 +81,7 @@ def to_ours(
 
 
 def to_theirs(ours: Mapping[str, Tensor], table: Sequence[Rename]) -> dict[str, Tensor]:
-    """The inverse of :func:`to_ours`; dropped tensors are theirs to make again.
+    """Invert :func:`to_ours`; tensors that it dropped are not made again.
 
     Args:
         ours: our state dict.
@@ -86,7 +91,7 @@ def to_theirs(ours: Mapping[str, Tensor], table: Sequence[Rename]) -> dict[str, 
         ValueError: a tensor of ours is not in the table, so it would be lost.
 
     Example:
-        >>> table = [row("h.{}.w", "blocks.{}.weight", transpose=True)]
+        >>> table = [param("h.{}.w", "blocks.{}.weight", transpose=True)]
         >>> theirs = to_theirs({"blocks.0.weight": torch.zeros(2, 3)}, table)
         >>> {name: tuple(tensor.shape) for name, tensor in theirs.items()}
         {'h.0.w': (3, 2)}
@@ -100,7 +105,7 @@ def to_theirs(ours: Mapping[str, Tensor], table: Sequence[Rename]) -> dict[str, 
             used.update(names)
             tensor = torch.cat([ours[name] for name in names])
             tensor = tensor.T.contiguous() if rename.transpose else tensor
-            theirs[rename.theirs.format(number)] = tensor.reshape((1,) * rename.lead + tensor.shape)
+            theirs[rename.theirs.format(number)] = tensor.reshape((1,) * rename.leading_ones + tensor.shape)
     lost = sorted(ours.keys() - used)
     if lost:
         raise ValueError(f"{len(lost)} tensors have no name on the other side, first {lost[0]!r}")
@@ -116,6 +121,6 @@ def _find(table: Sequence[Rename], name: str) -> tuple[Rename, str]:
 
 
 def number_in(pattern: str, name: str) -> str | None:
-    """The block number in a name that fits the pattern ("" where the pattern has none), else None."""
+    """Find the block number in a name that fits the pattern, "" if there is none; None if it does not fit."""
     found = re.fullmatch(re.escape(pattern).replace(r"\{\}", r"(\d+)"), name)
     return None if found is None else "".join(found.groups())
