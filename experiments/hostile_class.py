@@ -3,8 +3,8 @@
     make experiments NAME=hostile_class
 
 Every attack of ``tests/autograder/hostile.py`` is handed in to both, with a right submission to be graded
-after it. Plain nbgrader runs behind a fence that only saves the machine: it may change the course, a copy of the
-package and a copy of a library, and is ended when it takes too much.
+after it. Plain nbgrader runs behind a fence that only saves the machine: it may change the course, a copy of
+the package and a copy of a library, and is ended when it takes too much.
 """
 
 import functools
