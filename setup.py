@@ -5,5 +5,4 @@ from setuptools import find_packages, setup
 setup(
     packages=[*find_packages(include=["pioneers*"]), "pioneers_labs"],
     package_dir={"pioneers_labs": "labs"},
-    package_data={"pioneers_labs": ["[0-9]*/*.py"]},
 )
