@@ -5,10 +5,15 @@
 From each ``labs/NN_topic/lab.md`` come two notebooks: ``labs/student/NN_topic.ipynb``, without solutions
 and hidden tests, and ``_build/reference/NN_topic.ipynb``, the lab with its solutions, run from top to
 bottom. What has not changed since is left alone.
+
+A line ``{exercise} 5.7`` of ``lab.md`` stands for the cells of that exercise, which is written in a file
+of its own beside it; its card goes below the heading. ``{points}`` stands for the table of all points.
 """
 
+import ast
 import hashlib
 import os
+import re
 import sys
 import tempfile
 import time
@@ -18,14 +23,22 @@ import jupytext
 import nbformat
 from nbclient import NotebookClient
 from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.apps import NbGraderAPI
 from traitlets.config import Config, PyFileConfigLoader
+
+from pioneers.checks.building import Draft
+from pioneers.checks.loading import drafts
+from pioneers.checks.sections import SECTIONS
 
 LABS = Path(__file__).resolve().parent
 ROOT = LABS.parent
 STUDENT = LABS / "student"
 REFERENCE = ROOT / "_build" / "reference"
 STAMP = "pioneers_source"  # metadata key: what a notebook was made from
+EXERCISE = re.compile(r"^```\{exercise\} (\S+)\n```$", re.MULTILINE)
+POINTS = "```{points}\n```"
+CELL = {"schema_version": 3, "grade": False, "solution": False, "locked": False, "task": False}
 KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
@@ -33,11 +46,11 @@ def main() -> None:
     """Bring every lab up to date."""
     for source in sorted(LABS.glob("*/lab.md")):
         name = source.parent.name
-        lab = read(source)
+        lab, own = read(source), [source, *sorted(source.parent.glob("*.py"))]
         bring_up_to_date(
-            STUDENT / f"{name}.ipynb", digest(source, *LABS.glob("*.py")), student_version, lab, name
+            STUDENT / f"{name}.ipynb", digest(*own, *LABS.glob("*.py")), student_version, lab, name
         )
-        own = [source, LABS / "release.py", *sorted((ROOT / "pioneers").rglob("*.py"))]
+        own += [LABS / "release.py", *sorted((ROOT / "pioneers").rglob("*.py"))]
         bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(*own), run, lab, name)
 
 
@@ -58,9 +71,83 @@ def read(source: Path) -> NotebookNode:
     """The lab as a notebook that always names its kernel, with cell ids that stay the same."""
     lab = jupytext.read(source)
     lab.metadata["kernelspec"] = KERNEL
+    lab.cells = expand(lab.cells, {draft.key: draft for draft in drafts(source.parent)})
     for number, cell in enumerate(lab.cells):
         cell["id"] = cell.metadata.get("nbgrader", {}).get("grade_id", f"cell-{number}")
     return lab
+
+
+def expand(cells: list[NotebookNode], made: dict[str, Draft]) -> list[NotebookNode]:
+    """The cells of a lab, with those of its exercises and the table of points in their places.
+
+    Raises:
+        ValueError: ``lab.md`` names an exercise that is not there, or does not name one that is.
+    """
+    whole, named = [], []
+    for cell in cells:
+        pieces = EXERCISE.split(cell.source) if cell.cell_type == "markdown" else [""]
+        if len(pieces) == 1:
+            whole.append(cell)
+            continue
+        for text, key in zip(pieces[::2], pieces[1::2], strict=False):
+            named.append(key)
+            whole += exercise_cells(text.strip(), made[key]) if key in made else []
+        whole += [new_markdown_cell(pieces[-1].strip())] if pieces[-1].strip() else []
+    if sorted(named) != sorted(made):
+        raise ValueError(f"lab.md names the exercises {sorted(named)}; written are {sorted(made)}")
+    for cell in whole:
+        if POINTS in cell.source:
+            cell.source = cell.source.replace(POINTS, points_table(whole, made))
+    return whole
+
+
+def exercise_cells(text: str, draft: Draft) -> list[NotebookNode]:
+    """What is asked, with its card below the heading; the cell for the answer; the check."""
+    heading, _, rest = text.partition("\n")
+    answer = {**CELL, "grade_id": draft.name, "solution": True}
+    grade = {**CELL, "grade_id": f"check_{draft.name}", "grade": True, "locked": True, "points": draft.points}
+    hidden = f'from pioneers.checks import find\n\ncheck("{draft.key}", probes=find("{draft.key}").hidden())'
+    check = f'check("{draft.key}")\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS'
+    return [
+        new_markdown_cell(f"{heading}\n\n{card(draft)}\n{rest}"),
+        new_code_cell(solution(draft), metadata={"nbgrader": answer}),
+        new_code_cell(check, metadata={"nbgrader": grade}),
+    ]
+
+
+def card(draft: Draft) -> str:
+    """Points, minutes, difficulty, and what to reread: titles of one page are named one after the other."""
+    reread, page = "", None
+    for anchor in draft.reread:
+        lecture, _, title = SECTIONS[anchor].partition(", ")
+        (found,) = (p for p in (ROOT / "lectures").glob("*.md") if f"({anchor})=" in p.read_text())
+        link = f"[{lecture}](../../lectures/{found.name}), {title}"
+        reread += f", {title}" if found == page else f", and {link}" if page else link
+        page = found
+    stars = "●" * draft.difficulty + "○" * (3 - draft.difficulty)
+    row = f"| {draft.points} | {draft.minutes} | {stars} | {reread} |"
+    return f"| points | minutes | difficulty | reread |\n|:--:|:--:|:--:|:--|\n{row}"
+
+
+def solution(draft: Draft) -> str:
+    """The reference with nbgrader's marks around what the student writes."""
+    function = ast.parse(draft.answer).body[-1]
+    lines = draft.answer.splitlines()
+    start = function.body[0].end_lineno  # of the docstring
+    marked = ["    ### BEGIN SOLUTION", *lines[start:], "    ### END SOLUTION"]
+    return "\n".join([*lines[:start], *marked])
+
+
+def points_table(cells: list[NotebookNode], made: dict[str, Draft]) -> str:
+    """The points of each exercise, and of what a teacher marks, summed by the first word of its name."""
+    points = {key: draft.points for key, draft in made.items()}
+    for cell in cells:
+        about = cell.metadata.get("nbgrader", {})
+        name = about.get("grade_id", "").split("_")[0]
+        if "points" in about and name != "check":
+            points[name] = points.get(name, 0) + about["points"]
+    names, worth = (" | ".join(map(str, row)) for row in (points, points.values()))
+    return f"| {names} |\n|{':--:|' * len(points)}\n| {worth} |"
 
 
 def digest(*files: Path) -> str:

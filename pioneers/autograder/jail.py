@@ -17,6 +17,7 @@ import matplotlib
 import matplotlib.font_manager
 
 import pioneers
+from pioneers.checks.loading import labs_folder
 from pioneers.data.download import ENV_VARIABLE
 
 PACKAGE = Path(pioneers.__file__).parent
@@ -130,12 +131,11 @@ def _package() -> list[str]:
     shown = {CHECKS / name: CHECKS / name for name in SHOWN}
     shown |= {AUTOGRADER / name: AUTOGRADER / name for name in ("__init__.py", "jailed")}
     shown[AUTOGRADER / "jailed" / "stand_in.py"] = CHECKS / "__init__.py"
+    covered = [str(folder) for folder in (CHECKS, AUTOGRADER, labs_folder())]
     words = ["--ro-bind", str(PACKAGE), str(PACKAGE)]
-    for folder in (CHECKS, AUTOGRADER):
-        words += ["--tmpfs", str(folder)]
-    for file, place in shown.items():
-        words += ["--ro-bind", str(file), str(place)]
-    return [*words, "--remount-ro", str(CHECKS), "--remount-ro", str(AUTOGRADER)]
+    words += [word for folder in covered for word in ("--tmpfs", folder)]
+    words += [word for file, place in shown.items() for word in ("--ro-bind", str(file), str(place))]
+    return [*words, *(word for folder in covered for word in ("--remount-ro", folder))]
 
 
 def start(command: list[str], limits: Limits, *, trusted: bool = False) -> "subprocess.Popen[bytes]":

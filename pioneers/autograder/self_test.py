@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pioneers.autograder.jail import PACKAGE, Limits, NoJail, start
 from pioneers.autograder.watch import Watch
+from pioneers.checks.loading import labs_folder
 
 SECRET = "PIONEERS_SELF_TEST"
 SECONDS = 30
@@ -21,7 +22,7 @@ ALLOW = (
 )
 BREAKOUT = """
 import json, os, resource, socket, sys
-secret_file, secret_name, port, package, teacher = sys.argv[1:]
+secret_file, secret_name, port, package, labs, teacher = sys.argv[1:]
 
 def works(attempt):
     try:
@@ -45,6 +46,7 @@ attempts = {
     "write into the package": lambda: write(package + "/checks/broken"),
     "write into /usr": lambda: write("/usr/broken"),
     "read the references": lambda: os.listdir(package + "/checks/labs"),
+    "read the exercises": lambda: bool(os.listdir(labs)),
     "read the grader": lambda: open(package + "/autograder/referee.py").read(),
     "see the processes of this machine": lambda: len([p for p in os.listdir("/proc") if p.isdigit()]) > 3,
     "keep rights of the system": lambda: "CapEff:\\t0000000000000000" not in open("/proc/self/status").read(),
@@ -67,7 +69,8 @@ def holes(limits: Limits) -> list[str]:
         secret = Path(folder) / "secret"
         secret.write_text(secrets.token_hex())
         os.environ[SECRET] = secrets.token_hex()
-        words = [str(secret), SECRET, str(server.getsockname()[1]), str(PACKAGE), str(os.getpid())]
+        words = [str(secret), SECRET, str(server.getsockname()[1])]
+        words += [str(PACKAGE), str(labs_folder()), str(os.getpid())]
         try:
             process = start([sys.executable, "-I", "-c", BREAKOUT, *words], limits)
             said, complaint = process.communicate(timeout=SECONDS)

@@ -22,6 +22,7 @@ from pioneers.autograder.referee import Mark, referee, refused
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.submission import Flag, Refused, contents, find, read
+from pioneers.checks.loading import labs_folder
 
 Result = dict[str, Any]
 TAGS = {"b", "blockquote", "br", "code", "details", "em", "i", "li", "ol", "p", "pre", "strong", "sub",
@@ -112,7 +113,8 @@ def digest(course: Path, student: str, skeleton: Skeleton) -> str:
 @cache
 def _checks() -> bytes:
     """The sources of the checks and of the grader, in a few bytes."""
-    files = sorted([*CHECKS.rglob("*.py"), *AUTOGRADER.rglob("*.py")])
+    folders = (CHECKS, AUTOGRADER, labs_folder())
+    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
 
 

@@ -1,7 +1,8 @@
 """Banks of answers: wrong ones that students really write, and right ones written differently.
 
-A lab keeps its bank in ``wrong_answers.py`` beside ``lab.md``: two dictionaries, ``WRONG`` and ``RIGHT``,
-from exercise number to answers. An answer is source text, to be put where the student writes.
+They come from the exercises beside ``lab.md``. A lab without such files keeps its bank in
+``wrong_answers.py``: two dictionaries, ``WRONG`` and ``RIGHT``, from exercise number to answers. An answer is
+source text, to be put where the student writes.
 """
 
 import runpy
@@ -49,5 +50,10 @@ class Bank(NamedTuple):
 
 def load(lab: Path) -> Bank:
     """The bank of the lab in the folder ``lab``."""
-    names = runpy.run_path(str(lab / "wrong_answers.py"))
-    return Bank(names["WRONG"], names["RIGHT"])
+    from pioneers.checks.loading import BANK, drafts  # it needs the classes above
+
+    if (lab / BANK).exists():
+        names = runpy.run_path(str(lab / BANK))
+        return Bank(names["WRONG"], names["RIGHT"])
+    made = drafts(lab)
+    return Bank({draft.key: draft.wrongs for draft in made}, {draft.key: draft.rights for draft in made})

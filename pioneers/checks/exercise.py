@@ -178,6 +178,7 @@ class Exercise:
         mistakes: the mistakes known by name, most telling first.
         properties: laws checked after the values.
         refuse: names of torch functions that would be the answer itself.
+        hidden: makes the probes that only the grader uses.
     """
 
     key: str
@@ -191,3 +192,4 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     properties: tuple[Property, ...] = ()
     refuse: frozenset[str] = FUSED
+    hidden: Callable[[], list[Probe]] = list

@@ -2,9 +2,10 @@
 
 import nbformat
 import pytest
-from nbformat.v4 import new_notebook
+from nbformat.v4 import new_markdown_cell, new_notebook
 
 from pioneers.checks import find
+from pioneers.checks.loading import drafts
 
 from .conftest import release
 
@@ -40,6 +41,14 @@ def test_a_failure_leaves_the_earlier_notebook_alone(folder) -> None:
         release.bring_up_to_date(target, "b", fail, new_notebook(), "x")
     assert target.read_bytes() == before
     assert [path.name for path in folder.iterdir()] == ["x.ipynb"]
+
+
+def test_a_lab_that_names_other_exercises_than_are_written_is_an_error() -> None:
+    cell = new_markdown_cell("## Exercise 5.1\n\n```{exercise} 5.1\n```")
+    with pytest.raises(ValueError, match="written are"):
+        release.expand([cell], {})
+    with pytest.raises(ValueError, match="names the exercises"):
+        release.expand([], {draft.key: draft for draft in drafts(release.LABS / "05_bert")})
 
 
 def test_a_lab_that_nbgrader_refuses_is_an_error_that_says_why(lab, tmp_path) -> None:

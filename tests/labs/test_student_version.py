@@ -53,9 +53,9 @@ def test_points_are_those_of_the_exercises_and_make_100(lab) -> None:
 
 
 def test_each_card_shows_the_points(lab) -> None:
-    text = (lab.folder / "lab.md").read_text()
+    text = "\n".join(cell.source for cell in lab.notebook.cells)
     for key in lab.keys:
-        card = text.split(f"## Exercise {key}:")[1].split("code-cell")[0]
+        card = text.split(f"## Exercise {key}:")[1].split("### BEGIN SOLUTION")[0]
         assert f"| {find(key).points} | " in card
         assert SECTIONS[find(key).section].split(", ")[1] in card
         assert "**You will be able to**" in card

@@ -1,0 +1,175 @@
+"""Exercise 5.1: the row that BERT reads, ``[CLS] a [SEP] b [SEP]``, its segments and its padding."""
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def bert_row(a: Tensor, b: Tensor | None, max_seq_len: int, cls_id: int, sep_id: int, pad_id: int) -> Tensor:
+    """Ids, segments and real tokens (3, max_seq_len) of one text a or of two, a and b."""
+    texts = [a.tolist()] if b is None else [a.tolist(), b.tolist()]
+    while sum(map(len, texts)) > max_seq_len - len(texts) - 1:
+        max(texts, key=len).pop()
+    ids, segments = [cls_id], [0]
+    for number, text in enumerate(texts):
+        ids += [*text, sep_id]
+        segments += [number] * (len(text) + 1)
+    missing = max_seq_len - len(ids)
+    real = [1] * len(ids) + [0] * missing
+    return torch.tensor([ids + [pad_id] * missing, segments + [0] * missing, real])
+'''
+ex = exercise(
+    "5.1", ANSWER, points=9, minutes=15, difficulty=2, reread="sec-bert-inputs", equation="eq-bert-input"
+)
+
+ex.inputs(b=None, cls_id=2, sep_id=3, pad_id=0)
+ex.probe("a pair with room to spare", a=[7, 5, 11], b=[13, 17], max_seq_len=11)
+ex.probe("a pair that just fits", a=[7, 5], b=[13, 17, 19], max_seq_len=8)
+ex.probe(
+    "the second text is the longer one, and too long", a=[7, 5], b=[11, 12, 13, 14, 15, 16, 17],
+    max_seq_len=8,
+)
+ex.probe(
+    "the first text is the longer one, and too long", a=[11, 12, 13, 14, 15, 16], b=[7, 5, 6], max_seq_len=9,
+)
+ex.probe("two long texts, an odd room", a=[11, 12, 13, 14, 15, 16], b=[21, 22, 23, 24, 25], max_seq_len=10)
+ex.probe("one text", a=[7, 5, 11], max_seq_len=7)
+ex.probe("one text, too long", a=[11, 12, 13, 14, 15], max_seq_len=5)
+ex.probe("other special tokens", a=[7, 5], b=[13], max_seq_len=11, cls_id=101, sep_id=102, pad_id=1)
+IDS = {"cls_id": 61, "sep_id": 67, "pad_id": 5}
+LONG, LONGER = [11, 12, 13, 14, 15, 16], [21, 22, 23, 24, 25, 26, 27]
+ex.hidden("nearly equal lengths, an even room", a=LONG, b=LONGER, max_seq_len=11, **IDS)
+ex.hidden("a second text of one token", a=[*LONG, 17, 18], b=[21], max_seq_len=7, **IDS)
+ex.hidden("one token in all", a=[11], max_seq_len=5, **IDS)
+ex.hidden("both cut to one token", a=[11, 12, 13], b=[21, 22], max_seq_len=5, **IDS)
+
+CUT = """    while sum(map(len, texts)) > max_seq_len - len(texts) - 1:
+        max(texts, key=len).pop()
+"""
+END_CUT = ("    missing =", "    ids, segments = ids[:max_seq_len], segments[:max_seq_len]\n    missing =")
+ROOM = "    room = max_seq_len - len(texts) - 1\n"
+SEGMENTS = "segments += [number] * (len(text) + 1)"
+ex.wrong(
+    "the whole row is cut at its end",
+    "Shorten the texts first and join them then: a row cut at its end loses its last [SEP].",
+    [(CUT, ""), END_CUT], believes="a row that is too long is cut at the end",
+)
+ex.wrong(
+    "the last [SEP] is missing",
+    "[SEP] ends each text: a pair has two, one text has one.",
+    [("[*text, sep_id]", "[*text, sep_id][: len(text) + 1 - number]"),
+     ("(len(text) + 1)", "(len(text) + 1 - number)")], believes="[SEP] stands between two texts",
+)
+ex.wrong(
+    "the first [SEP] counted to the second text",
+    "[SEP] ends a text and belongs to it: segment 1 begins with the first token of b.",
+    (SEGMENTS, "segments += [number] * len(text) + [len(texts) - 1]"), believes="[SEP] opens the second text",
+)
+ex.wrong(
+    "the last [SEP] counted to the first text",
+    "[SEP] ends a text and belongs to it: the last one is in segment 1.",
+    (SEGMENTS, "segments += [number] * len(text) + [0]"), believes="special tokens are in segment 0",
+)
+ex.wrong(
+    "a [CLS] for each text",
+    "There is one [CLS], at the very front: it stands for the whole input.",
+    [("ids, segments = [cls_id], [0]", "ids, segments = [], []"),
+     ("[*text, sep_id]", "[cls_id, *text, sep_id]"), ("len(text) + 1)", "len(text) + 2)"), END_CUT],
+    believes="every text begins with [CLS]",
+)
+ex.wrong(
+    "one text with two [SEP]",
+    "When b is None there is one text, ended by one [SEP], all in segment 0.",
+    [("    ids, segments = [cls_id]", "    texts = (texts + [[]])[:2]\n    ids, segments = [cls_id]"),
+     END_CUT], believes="a missing text is an empty one",
+)
+ex.wrong(
+    "only the second text is cut",
+    "The longer text loses its end, token by token, whichever it is.",
+    [(CUT, ROOM + "    texts[-1] = texts[-1][: max(0, room - sum(map(len, texts[:-1])))]\n"), END_CUT],
+    believes="the first text is the important one",
+)
+ex.wrong(
+    "of two equally long texts the second is cut",
+    "When both are equally long, the first loses a token.",
+    ("max(texts, key=len)", "max(texts[::-1], key=len)"),
+    believes="the second text gives way when both are equal",
+)
+ex.wrong(
+    "half of the room for each text",
+    "A short text leaves its room to the long one: nothing is cut before the room is full.",
+    (CUT, ROOM + "    texts = [text[: room // len(texts)] for text in texts]\n"),
+    believes="equal shares are fair",
+)
+ex.wrong(
+    "the beginning is cut off",
+    "Too long a text loses its end, not its beginning.",
+    (".pop()", ".pop(0)"), believes="the end matters most",
+)
+ex.wrong(
+    "padding in segment 1",
+    "Behind the last [SEP] the segment is 0, as everywhere that is not b.",
+    ("segments + [0]", "segments + [1]"), believes="what is not the first text is segment 1",
+)
+ex.wrong(
+    "1 means padding",
+    "The third row is BERT's mask: 1 for a real token, 0 for padding.",
+    ("[1] * len(ids) + [0] * missing", "[0] * len(ids) + [1] * missing"),
+    believes="a mask marks what is hidden", section="sec-padding", equation="eq-mask",
+)
+ex.wrong(
+    "special tokens taken for padding",
+    "[CLS] and [SEP] are real tokens, which the others attend to; only [PAD] is not.",
+    ("[1] * len(ids)", "[int(i not in (cls_id, sep_id)) for i in ids]"),
+    believes="real tokens are those of the texts",
+)
+ex.wrong(
+    "not padded",
+    "All rows of a batch have max_seq_len tokens: fill up with pad_id.",
+    ("max_seq_len - len(ids)", "0"), believes="padding is done for the batch, later",
+)
+
+ex.right(
+    "the cut computed, not step by step",
+    source="""
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    if b is None:
+        keep_a, keep_b = min(len(a), max_seq_len - 2), 0
+    else:
+        room = max_seq_len - 3
+        keep_a, keep_b = len(a), len(b)
+        if keep_a + keep_b > room:
+            short = min(keep_a, keep_b)
+            if short <= room // 2:
+                keep_a, keep_b = (room - short, short) if keep_a > keep_b else (short, room - short)
+            else:
+                keep_a, keep_b = room // 2, room - room // 2
+    cls, sep = a.new_tensor([cls_id]), a.new_tensor([sep_id])
+    parts = [cls, a[:keep_a], sep] + ([] if b is None else [b[:keep_b], sep])
+    ids = torch.cat(parts)
+    row = a.new_zeros(3, max_seq_len)
+    row[0].fill_(pad_id)
+    row[0, : len(ids)] = ids
+    row[1, keep_a + 2 : len(ids)] = 1
+    row[2, : len(ids)] = 1
+    return row
+""",
+)
+ex.right(
+    "lists, filled up one by one",
+    source="""
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    a = a.tolist()
+    b = None if b is None else b.tolist()
+    special = 2 if b is None else 3
+    while len(a) + len(b or []) + special > max_seq_len:
+        if b is None or len(a) >= len(b):
+            a = a[:-1]
+        else:
+            b = b[:-1]
+    row = [(cls_id, 0, 1), *((i, 0, 1) for i in a), (sep_id, 0, 1)]
+    if b is not None:
+        row += [*((i, 1, 1) for i in b), (sep_id, 1, 1)]
+    while len(row) < max_seq_len:
+        row.append((pad_id, 0, 0))
+    return torch.tensor(row).T
+""",
+)

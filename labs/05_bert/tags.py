@@ -1,0 +1,109 @@
+"""Exercise 5.8: tags of words become targets of tokens, at the first piece of each word."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def tag_targets(words: Tensor, tags: Tensor) -> Tensor:
+    """Targets (B, T): the tag of a word at its first piece, -100 elsewhere."""
+    targets = torch.full_like(words, -100)
+    for b, row in enumerate(words.tolist()):
+        before = -1
+        for t, word in enumerate(row):
+            if word not in (-1, before):
+                targets[b, t] = tags[b, word]
+            before = word
+    return targets
+'''
+ex = exercise("5.8", ANSWER, points=8, minutes=12, difficulty=2, reread="sec-task-tags")
+
+WORDS = [[-1, 0, 0, 1, 2, 2, 2, 3, -1, -1, -1], [-1, 0, 1, 1, 2, 3, 4, 4, 4, 4, -1]]
+ex.probe("two sentences of four and five words", words=WORDS, tags=[[3, 1, 1, 0, 0], [2, 2, 0, 4, 1]])
+ex.probe("a batch of one, every word one piece", words=[[-1, 0, 1, 2, -1]], tags=[[1, 0, 5]])
+ex.probe("neighbours with the same tag", words=[[-1, 0, 0, 1, 1, 2, -1]], tags=[[4, 4, 4]])
+ex.probe("a window without [CLS]", words=[[0, 0, 0, 0, 0], [0, 1, 1, 2, -1]], tags=[[5, 3, 4], [2, 6, 1]])
+ex.probe("a row of padding", words=[[-1, 0, 1, 1, 2, 2, -1], [-1] * 7], tags=[[0, 6, 3], [8, 9, 7]])
+ex.hidden(
+    "a row that ends with a word", words=[[-1, 0, 1, 1, 2], [-1, 0, 0, 0, 0]], tags=[[2, 2, 9], [3, 0, 0]],
+)
+BEGIN = [[0, 0, 1, -1], [0, 1, 1, 1], [0, 1, 2, 3]]
+ex.hidden("rows that begin with a word", words=BEGIN, tags=[[1, 0, 0, 5]] * 3)
+ex.hidden("more tags than tokens", words=[[-1, 0, -1]], tags=[[8, 1, 2, 3, 4, 5, 6]])
+
+
+@ex.law("rows do not know each other", "Each sentence has its own words and tags.")
+def one_row_each(run, probe):
+    rows = [{name: x[i : i + 1] for name, x in probe.args.items()} for i in range(2)]
+    return run(probe), torch.cat([run(probe.having("law", **row)) for row in rows])
+
+
+FIRST = "word not in (-1, before)"
+ex.wrong(
+    "every piece has the tag of its word",
+    "The answer is read at the first piece only; otherwise a long word would count several times.",
+    (FIRST, "word >= 0"), believes="a piece has the tag of its word",
+)
+ex.wrong(
+    "the tag stands at the last piece",
+    "The convention is the first piece of each word.",
+    (FIRST, "word not in (-1, *row[t + 1 : t + 2])"), believes="the last piece knows the whole word",
+)
+ex.wrong(
+    "special tokens have the last tag",
+    "words is -1 at [CLS], [SEP] and padding, and index -1 is the last tag: keep those at -100.",
+    (FIRST, "word != before"), (FIRST, "word == -1 or word != before"),
+    believes="-1 is a word like any other",
+)
+ex.wrong(
+    "another number than -100",
+    "Only -100 is left out of the loss: 0 is a tag like any other, and -1 is no tag at all.",
+    ("words, -100", "words, 0"), ("words, -100", "words, -1"), believes="0 costs nothing",
+)
+ex.wrong(
+    "a word begins where the tag changes",
+    "Two neighbouring words may have the same tag: compare the numbers of the words.",
+    [("before = -1", "before = None"), ("before = word", "before = tags[b, word] if word >= 0 else None"),
+     (FIRST, "word >= 0 and tags[b, word] != before")], believes="a change of tag is a change of word",
+)
+ex.wrong(
+    "one tag for each token in turn",
+    "Words have one piece or several: words says to which word each token belongs.",
+    [(FIRST, "0 < t <= tags.shape[1]"), ("tags[b, word]", "tags[b, t - 1]")], believes="words are tokens",
+)
+ex.wrong(
+    "the row taken for a ring",
+    "roll puts the last token before the first: the first token of a row has nothing before it.",
+    ("before = -1", "before = row[-1]"), believes="roll shifts by one",
+)
+ex.wrong(
+    "rows joined to one",
+    "Each row has words of its own: what ends the row above does not stand before the next one.",
+    [("targets = torch.full_like(words, -100)", "targets, before = torch.full_like(words, -100), -1"),
+     ("        before = -1\n", "")], believes="a batch is one long row",
+)
+ex.wrong(
+    "the first token of a row is never asked for",
+    "A row need not begin with [CLS]: where its first token begins a word, there is a tag.",
+    (FIRST, f"t > 0 and {FIRST}"), believes="[CLS] is always there",
+)
+
+ex.right(
+    "the first place of each word",
+    source="""
+def tag_targets(words, tags):
+    targets = torch.full_like(words, -100)
+    for b, row in enumerate(words.tolist()):
+        for word in sorted(set(row) - {-1}):
+            targets[b, row.index(word)] = tags[b, word]
+    return targets
+""",
+)
+ex.right(
+    "diff with a -1 in front",
+    source="""
+def tag_targets(words, tags):
+    first = (words >= 0) & (torch.diff(words, dim=1, prepend=words.new_full((len(words), 1), -1)) != 0)
+    return tags.gather(1, words.clamp(min=0)).masked_fill(~first, -100)
+""",
+)

@@ -1,0 +1,207 @@
+"""An exercise as its answer and edits of it: one source for card, cells, checks, mistakes and bank.
+
+    ex = exercise("5.7", ANSWER, points=6, minutes=6, difficulty=1, reread="sec-nsp", equation="eq-nsp")
+    ex.inputs(hidden="B T D", w="D C", scale=0.5)
+    ex.probe("three texts of five tokens", B=3, T=5, D=7, C=2)
+    ex.wrong("the last token is read", "BERT reads the first, [CLS].", ("[:, 0]", "[:, -1]"))
+    ex.right("einsum", source='''def class_logits(hidden, w): ...''')
+
+An edit is a pair of texts: the first must occur exactly once in the answer and is replaced by the second.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pioneers.checks.bank import Right, Wrong
+from pioneers.checks.calling import parameters_of
+from pioneers.checks.diagnosing import COMMON
+from pioneers.checks.draw import normals
+from pioneers.checks.edits import Edit, define, edited
+from pioneers.checks.exercise import FUSED, Exercise, Mistake, Probe, Property, Run, Symptom
+
+Maker = Callable[..., dict[str, Any]]
+Sides = Callable[[Callable[[Probe], Tensor], Probe], tuple[Tensor, Tensor]]
+
+
+def stops_at(name: str, *stages: str) -> Callable[[Symptom], bool]:
+    """Make a predicate: judging stopped at the probe called ``name``, in one of these ``stages``."""
+    return lambda symptom: symptom.stage in stages and symptom.case.probe.name == name
+
+
+@dataclass
+class Draft:
+    """An exercise being written; :func:`exercise` makes one.
+
+    Args:
+        key: its number, ``"1.3"`` = lab 1, exercise 3.
+        answer: the source of the reference, with type hints and a docstring, as the lab prints it.
+        points: what it is worth.
+        minutes: a student needs.
+        difficulty: 1 to 3.
+        reread: anchors of the lecture sections to reread, the most important one first.
+        equation: label of the equation behind it.
+        refuse: names of torch functions an answer may not call, besides fused attention.
+        seed: of the public probes; that of the hidden ones is made from the number.
+    """
+
+    key: str
+    answer: str
+    points: int
+    minutes: int
+    difficulty: int
+    reread: tuple[str, ...]
+    equation: str = ""
+    refuse: frozenset[str] = frozenset()
+    seed: int = 0
+    wrongs: list[Wrong] = field(default_factory=list)
+    rights: list[Right] = field(default_factory=list)
+    mistakes: list[Mistake] = field(default_factory=list)
+    laws: list[Property] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.answer = self.answer.strip() + "\n"
+        self.reference = define(self.key, self.answer)
+        self.name, self.parameters = self.reference.__name__, tuple(parameters_of(self.reference))
+        self.make: Maker = _as_given
+        self.asked: dict[bool, list[tuple[str, bool, dict[str, Any]]]] = {False: [], True: []}
+
+    def inputs(self, *, scale: float = 1.0, **spec: Any) -> None:
+        """Say what the arguments of a probe are unless the probe says otherwise.
+
+        Args:
+            scale: of the normal numbers.
+            spec: for each parameter the axes of a normal tensor, as in ``"B T D"``, or its value.
+        """
+
+        def make(normal: Callable[..., Tensor], **given: Any) -> dict[str, Any]:
+            size, dtype = given.pop("scale", scale), given.pop("dtype", torch.float32)
+            args = {}
+            for name, what in spec.items():
+                if isinstance(what, str):
+                    what = normal(*(given[axis] for axis in what.split()), dtype=dtype) * size
+                args[name] = what
+            return args | {name: value for name, value in given.items() if not name.isupper()}
+
+        self.make = make
+
+    def maker(self, make: Maker) -> Maker:
+        """Register ``make(normal, **given)``, which makes the arguments of every probe; a decorator."""
+        self.make = make
+        return make
+
+    def probe(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
+        """Add a public probe.
+
+        Args:
+            name: in words a student reads.
+            strided: hand the tensors over with gaps in memory.
+            given: axes in capitals, ``dtype``, ``scale``, and arguments by name; a list becomes a tensor.
+        """
+        self.asked[False].append((name, strided, given))
+
+    def hidden(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
+        """Add a hidden probe, which only the grader uses; arguments as in :meth:`probe`."""
+        self.asked[True].append((name, strided, given))
+
+    def probes(self, hidden: bool = False) -> list[Probe]:
+        """Make the public probes, or the ``hidden`` ones, afresh."""
+        normal = normals(int(self.key.replace(".", "") + "01") if hidden else self.seed)
+        return [self._probe(normal, *asked) for asked in self.asked[hidden]]
+
+    def _probe(self, normal: Callable[..., Tensor], name: str, strided: bool, given: dict[str, Any]) -> Probe:
+        made = self.make(normal, **given)
+        names = [parameter.partition("=")[0] for parameter in self.parameters]
+        args = {name: made[name] for name in names if name in made}
+        lists = {name: torch.tensor(x) for name, x in args.items() if isinstance(x, list)}
+        return Probe(name, args | lists, strided)
+
+    def law(
+        self, name: str, why: str, *, on: str = "", section: str = "", equation: str = ""
+    ) -> Callable[[Sides], Sides]:
+        """Register a law: ``sides(run, probe)`` returns two tensors that must be equal; a decorator.
+
+        Args:
+            name: the law in a few words.
+            why: one sentence on why it must hold.
+            on: name of the probe it gets; the first when left out.
+            section: to reread, if not the exercise's own.
+            equation: to reread, if not the exercise's own.
+        """
+
+        def register(sides: Sides) -> Sides:
+            def both(run: Run) -> tuple[Tensor, Tensor]:
+                probe = next(probe for probe in self.probes() if on in ("", probe.name))
+                return sides(lambda probe: run(probe).tensor, probe)
+
+            self.laws.append(Property(name, why, both, section, equation))
+            return sides
+
+        return register
+
+    def wrong(
+        self, name: str, why: str = "", *edits: Edit, source: str = "", believes: str = "",
+        shows: Callable[[Symptom], bool] | None = None, section: str = "", equation: str = "",
+    ) -> None:  # fmt: skip
+        """Add a mistake; each edit, and the ``source``, is a wrong answer that makes it.
+
+        Args:
+            name: of the mistake.
+            why: one sentence on what is wrong; left out, the answers are further ones to a known mistake.
+            edits: of the answer.
+            source: another program that makes this mistake.
+            believes: what the student thinks, for the teacher's table.
+            shows: recognises the mistake by its symptom; without it, results equal to an answer's own do.
+            section: to reread, if not the exercise's own.
+            equation: to reread, if not the exercise's own.
+
+        Raises:
+            ValueError: an edit does not match once, an answer does not compile, or no mistake has this name.
+        """
+        answers = self._answers(edits, source)
+        known = {mistake.name for mistake in (*self.mistakes, *COMMON)}
+        if not why and name not in known:
+            raise ValueError(f"{self.key}: no mistake is called {name!r}; say why it is one")
+        self.wrongs += [Wrong(believes or name, name, answer) for answer in answers]
+        if shows:
+            self.mistakes.append(Mistake(name, why, None, shows, section, equation))
+        elif why:
+            twins = [define(self.key, answer) for answer in answers]
+            self.mistakes += [Mistake(name, why, twin, None, section, equation) for twin in twins]
+
+    def right(self, how: str, *edits: Edit, source: str = "") -> None:
+        """Add right answers written in another way, by edits or as a ``source`` of their own; say ``how``."""
+        self.rights += [Right(how, answer) for answer in self._answers(edits, source)]
+
+    def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
+        answers = [edited(self.answer, edit) for edit in edits] + ([source.strip() + "\n"] if source else [])
+        for answer in answers:
+            define(self.key, answer)
+        return answers
+
+    def finished(self) -> Exercise:
+        """Return the exercise as the judge takes it."""
+        return Exercise(
+            self.key, self.name, self.parameters, self.points, self.reread[0], self.equation,
+            self.reference, self.probes, tuple(self.mistakes), tuple(self.laws), FUSED | self.refuse,
+            lambda: self.probes(hidden=True),
+        )  # fmt: skip
+
+
+def _as_given(normal: Callable[..., Tensor], **given: Any) -> dict[str, Any]:
+    return given
+
+
+def exercise(
+    key: str, answer: str, *, points: int, minutes: int, difficulty: int, reread: str | Sequence[str],
+    equation: str = "", refuse: Sequence[str] = (), seed: int = 0,
+) -> Draft:  # fmt: skip
+    """Begin an exercise; the arguments are those of :class:`Draft`, whose methods add the rest."""
+    sections = (reread,) if isinstance(reread, str) else tuple(reread)
+    default = int(key.replace(".", "") + "1")
+    return Draft(
+        key, answer, points, minutes, difficulty, sections, equation, frozenset(refuse), seed or default
+    )

@@ -1,0 +1,38 @@
+"""Finds the folders of the labs and reads their exercises."""
+
+from functools import cache
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+from pioneers.checks.building import Draft
+
+BANK = "wrong_answers.py"
+
+
+def labs_folder() -> Path:
+    """Return where the labs are: ``pioneers_labs`` beside an installed package, ``labs`` in a checkout."""
+    beside = Path(__file__).parents[2]
+    installed = beside / "pioneers_labs"
+    return installed if installed.is_dir() else beside / "labs"
+
+
+def lab_folders() -> dict[str, Path]:
+    """Return the folder of each lab by its number: ``{"5": .../05_bert}``."""
+    return {str(int(folder.name[:2])): folder for folder in sorted(labs_folder().glob("[0-9][0-9]_*"))}
+
+
+@cache
+def drafts(folder: Path) -> tuple[Draft, ...]:
+    """Read the exercises in the ``folder`` of a lab, one file each, in the order of their numbers."""
+    files = sorted(file for file in folder.glob("*.py") if file.name != BANK)
+    return tuple(sorted(map(_draft, files), key=lambda draft: int(draft.key.split(".")[1])))
+
+
+def _draft(file: Path) -> Draft:
+    spec = spec_from_file_location(f"pioneers_labs.{file.parent.name}.{file.stem}", file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    draft: Draft = module.ex
+    return draft
