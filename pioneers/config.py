@@ -1,4 +1,4 @@
-"""Configurations: frozen, keyword-only dataclasses that go to JSON and back."""
+"""Configurations: frozen, keyword-only dataclasses that convert to JSON and back."""
 
 import dataclasses
 import difflib
@@ -24,7 +24,7 @@ class Config:
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """The configuration of a published or book-sized model by its ``name``, with ``changes`` to fields.
+        """Return a published or book-sized configuration by ``name``, with ``changes`` to its fields.
 
         Raises:
             ValueError: there is no such preset or no such field.
@@ -56,11 +56,11 @@ class Config:
         return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return self.from_dict({**dataclasses.asdict(self), **changes})
 
     def to_json(self) -> str:
-        """This configuration as JSON text, which :meth:`from_json` reads back."""
+        """Write this configuration as JSON text, which :meth:`from_json` reads."""
         return json.dumps(dataclasses.asdict(self), indent=2)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""``pioneers convert``: the same model in the other layout."""
+"""``pioneers convert``: write a model in the other layout."""
 
 from argparse import Namespace
 
@@ -15,9 +15,9 @@ DESCRIPTION = """\
 Write a model to a new folder in this package's layout or, with --to huggingface, in the layout
 that transformers and many other libraries read. A tokenizer goes with it.
 
-What pioneers train has made is read, and Hugging Face's gpt2, bert and vit, with their common heads.
-A FROM that is no folder here is asked for on the hub. For Hugging Face a GPT (pre-norm), a BERT or a ViT
-can be written, with a head or without, but not a Transformer. The weights are written in float32."""
+It reads models made by pioneers train, and Hugging Face's gpt2, bert and vit with their common heads.
+A FROM that is not a folder is looked up on the hub. A GPT (pre-norm), a BERT or a ViT, with or without
+a head, can be written for Hugging Face, a Transformer cannot. Weights are written in float32."""
 EPILOG = """\
 examples:
   pioneers convert gpt2 models/gpt2
@@ -27,7 +27,7 @@ examples:
 
 
 def add_arguments(parser: Parser) -> None:
-    """From where, to where, and in which layout."""
+    """Add the arguments: source, destination and layout."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("source", metavar="FROM", help="a folder in either layout, or a name on the hub")
     parser.add_argument("folder", metavar="TO", help="the new folder")
@@ -35,12 +35,12 @@ def add_arguments(parser: Parser) -> None:
         "--to",
         choices=("pioneers", "huggingface"),
         default="pioneers",
-        help="the layout to write; which one FROM has is found out",
+        help="the layout to write; that of FROM is detected",
     )
 
 
 def run(args: Namespace) -> int:
-    """Read, write, and say what was written."""
+    """Read the model, write it, and say what was written."""
     model = from_pretrained(args.source)
     try:
         tokenizer = load_tokenizer(args.source)
@@ -48,7 +48,7 @@ def run(args: Namespace) -> int:
         tokenizer = None
     try:
         (save_huggingface if args.to == "huggingface" else save_pretrained)(model, args.folder)
-    except TypeError as error:  # a model that the other side does not have
+    except TypeError as error:  # a model that Hugging Face does not have
         raise ValueError(error) from error
     if tokenizer is not None:
         save_tokenizer(tokenizer, args.folder)

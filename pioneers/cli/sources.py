@@ -1,4 +1,4 @@
-"""What a model can learn from: texts, pairs and images by name, or files. Read, and told apart."""
+"""Training data: texts, pairs and images, by name or from files, each with a hash."""
 
 import hashlib
 from collections.abc import Callable
@@ -28,23 +28,23 @@ Pairs = list[tuple[str, str]]
 
 
 class Dataset(NamedTuple):
-    """Data, and the sha256 that tells it apart from other data."""
+    """Data and its sha256."""
 
     data: Any
     sha256: str
 
 
 def read_text(name: str) -> Dataset:
-    """A text by name, or that of a UTF-8 file."""
+    """Read a text by name or from a UTF-8 file."""
     text = TEXTS[name]() if name in TEXTS else text_file(_existing(name, TEXTS))
     return _dataset(text, text.encode())
 
 
 def read_pairs(name: str, target: str) -> Dataset:
-    """Pairs to learn from and pairs held out: made for a language, or from a file with a tab in each line.
+    """Make or read training and validation pairs: for a language, or from a tab-separated file.
 
     Raises:
-        ValueError: a line has not two sides, or there are too few.
+        ValueError: a line does not have two sides, or there are too few lines.
     """
     if name in PAIRS:
         counts = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
@@ -53,9 +53,9 @@ def read_pairs(name: str, target: str) -> Dataset:
         rows = read_table(_existing(name, PAIRS), columns=2)
         for line, sides in enumerate(rows, start=1):
             if not all(side.strip() for side in sides):
-                raise ValueError(f"{name}, line {line}: a side is empty; give it a source and a target")
+                raise ValueError(f"{name}, line {line}: one side is empty; give it a source and a target")
         if len(rows) < 2:
-            raise ValueError(f"{name} holds one pair; at least two are needed, one of them to judge by")
+            raise ValueError(f"{name} contains one pair; at least two are needed, one of them for validation")
         cut = min(len(rows) - 1, round(len(rows) * 0.9))
         pairs = [(source, target) for source, target in rows]
         train, test = pairs[:cut], pairs[cut:]
@@ -63,7 +63,7 @@ def read_pairs(name: str, target: str) -> Dataset:
 
 
 def read_images(name: str) -> Dataset:
-    """Images and labels to learn from, and held out."""
+    """Read training and validation images."""
     train, test = IMAGES[name]()
     return _dataset((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
 

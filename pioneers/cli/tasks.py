@@ -1,4 +1,4 @@
-"""What each model is trained to do: its batches, its loss, its judge. The loop is the same for all."""
+"""The training tasks: batches, loss and validation of each model. The loop is the same for all."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,20 +34,20 @@ from pioneers.tokenizers.wordpiece import frequency
 from pioneers.training.train_step import count_rows
 
 PAD, START, STOP = SPECIAL = ("<pad>", "<s>", "</s>")
-VAL_BATCHES = 4  # enough to see the best step by
+VAL_BATCHES = 4  # enough to find the best step
 VAL_IMAGES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """All that the training loop must be told.
+    """Everything the training loop needs.
 
     Attributes:
         val_batches: held-out batches; the model does not learn from them.
         size_text: the size of the training data, in words.
         count: see :func:`pioneers.training.fit`.
-        accuracy: model and batch → share of rows that the model gets right, where that can be said; for a
-            Transformer, those whose target greedy decoding writes exactly.
+        accuracy: model and batch → share of rows that are right, if that is defined; for a Transformer, those
+            whose target greedy decoding reproduces exactly.
     """
 
     model: nn.Module
@@ -60,7 +60,7 @@ class Task:
     accuracy: Callable[[nn.Module, Any], float] | None = None
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """The loss, and the accuracy where there is one, on the held-out batches."""
+        """Compute the loss, and the accuracy if there is one, on the validation batches."""
         numbers = {"val_loss": _mean(lambda b: self.loss_fn(model, b).item(), self.val_batches, self.count)}
         if self.accuracy is not None:
             right = self.accuracy
@@ -78,20 +78,20 @@ class RunContext:
     seed: int
 
     def build(self, make: Callable[[], nn.Module]) -> nn.Module:
-        """The model on its device, once it is sure that the disk has room for the run.
+        """Build the model on its device, after checking that the disk has room for the run.
 
         Args:
-            make: makes the model; first without any numbers, to see how large it is.
+            make: makes the model; first called without allocating memory, to measure its size.
 
         Raises:
-            OSError: the disk has too little room.
+            OSError: the disk has too little space.
         """
         with torch.device("meta"):
             self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
         return make().to(self.device)
 
     def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
-        """Windows of T + 1 tokens from a part of a text."""
+        """Make batches of windows of T + 1 tokens from a part of a text."""
         tokens = torch.tensor(tokenizer.encode(text), device=self.device)
         if len(tokens) <= seq_len:
             raise ValueError(
@@ -102,7 +102,7 @@ class RunContext:
 
 
 def language_modelling(text: str, config: GPTConfig, context: RunContext) -> Task:
-    """A GPT predicts the next token of a text."""
+    """Train a GPT to predict the next token of a text."""
     train, test = split_text(text)
     tokenizer = context.folder.tokenizer(FastBPE, lambda: FastBPE.train(train, config.vocab_size))
     seq_len = config.max_seq_len
@@ -124,7 +124,7 @@ def language_modelling(text: str, config: GPTConfig, context: RunContext) -> Tas
 
 
 def masked_modelling(text: str, config: BERTConfig, context: RunContext) -> Task:
-    """A BERT predicts hidden tokens of a text; its next-sentence head learns nothing."""
+    """Train a BERT to predict hidden tokens of a text; its next-sentence head is not trained."""
     train, test = split_text(text)
     tokenizer = context.folder.tokenizer(
         WordPiece, lambda: WordPiece.train(train, config.vocab_size, score=frequency)
@@ -156,7 +156,7 @@ def masked_modelling(text: str, config: BERTConfig, context: RunContext) -> Task
 
 
 def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: RunContext) -> Task:
-    """A Transformer writes the target of a source; both sides share one vocabulary."""
+    """Train a Transformer to translate; both sides share one vocabulary."""
 
     def learn() -> FastBPE:
         text = "\n".join(side for pair in data[0] for side in pair)
@@ -198,7 +198,7 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: R
 
 
 def image_classification(data: tuple[ImageSet, ImageSet], config: ViTConfig, context: RunContext) -> Task:
-    """A ViT says what images show."""
+    """Train a ViT to classify images."""
     train, test = (ImageSet(*(part.to(context.device) for part in some)) for some in data)
     val_parts = [part[:VAL_IMAGES].split(context.batch_size) for part in test]
     return Task(
@@ -216,7 +216,7 @@ def _mean(value: Callable[[Any], float], batches: Sequence[Any], count: Callable
 
 
 def _mask(windows: Tensor, tokenizer: WordPiece, seed: int, step: int) -> tuple[Tensor, Tensor]:
-    """[CLS] window [SEP] with some tokens hidden, and these as targets; the same for the same step."""
+    """Add [CLS] and [SEP] to windows and hide some tokens, which are the targets; fixed by seed and step."""
     ids = tokenizer.special_ids
     ends = [windows.new_full((len(windows), 1), ids[name]) for name in ("[CLS]", "[SEP]")]
     draw = int(np.random.default_rng((seed, step)).integers(2**62))

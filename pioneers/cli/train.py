@@ -1,4 +1,4 @@
-"""``pioneers train``: from a text, pairs or images to a model folder; an interruption loses little."""
+"""``pioneers train``: train a model on a text, pairs or images; interrupted runs resume."""
 
 import functools
 from argparse import Namespace
@@ -26,12 +26,12 @@ from pioneers.weights import save_pretrained
 T = TypeVar("T")
 
 OTHERWISE = "give a lower --lr, more --warmup-steps or --precision fp32, and another --out"
-UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # what may differ when a run goes on
+UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # options that may change when a run resumes
 
 
 def add_arguments(parser: Parser) -> None:
-    """One command for each model."""
-    parser.description = "Train a model. What the others read is a folder; this command makes it."
+    """Add one subcommand per model."""
+    parser.description = "Train a model. The result is a folder, which the other commands read."
     parser.epilog = "examples:\n" + "\n".join(text.split("\n")[0] for text in EXAMPLES.values())
     models = parser.add_subparsers(title="models", metavar="MODEL", required=True)
     for name, summary in SUMMARIES.items():
@@ -39,7 +39,7 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Train, or go on training."""
+    """Train, or resume training."""
     recipe = RECIPES[args.model]
     device = best_device()
     init_process_group(device)
@@ -55,7 +55,7 @@ def run(args: Namespace) -> int:
 
 
 def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> list[Row]:
-    """The history of the run; the folder becomes a model folder."""
+    """Run the training loop and save the best model in the folder."""
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         with autocast(device, config.precision):
@@ -73,12 +73,12 @@ def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.dev
             count=task.count,
         )
     except KeyboardInterrupt:
-        if folder.checkpoint.exists() and not is_distributed():  # of several processes each stops elsewhere
+        if folder.checkpoint.exists() and not is_distributed():  # several processes stop at different steps
             _save_best(folder, task)
         raise KeyboardInterrupt(_how_to_go_on(folder, config.max_steps)) from None
     except FloatingPointError as error:
         what = str(error).split(":")[0]
-        raise FloatingPointError(f"{what}. The same command would stop there again: {OTHERWISE}") from error
+        raise FloatingPointError(f"{what}. The same command would fail there again: {OTHERWISE}") from error
     _save_best(folder, task)
     return history
 
@@ -89,7 +89,7 @@ def _save_best(folder: RunFolder, task: Task) -> None:
 
 
 def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[RunFolder, Task]:
-    """Everything that can fail before training does, cheapest first; then the folder is the run's."""
+    """Do everything that can fail before training, cheapest first; then claim the folder."""
     dataset = recipe.read(args)
     config = recipe.configure(args, dataset.data)
     asked = {name: value for name, value in vars(args).items() if name not in UNLIKE}
@@ -103,7 +103,7 @@ def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[Run
 
 
 def _first_process_first(make: Callable[[], T]) -> T:
-    """What ``make`` gives to each process; the others find what the first one wrote."""
+    """Call ``make`` in every process, in the first one first: the others find what it wrote."""
     if rank() == 0:
         made = make()
     broadcast_object(None)
@@ -113,26 +113,26 @@ def _first_process_first(make: Callable[[], T]) -> T:
 def _announce(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> None:
     saved = broadcast_object(saved_progress(folder.checkpoint))
     size = sum(p.numel() for p in task.model.parameters())
-    _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, to learn from {task.size_text}")
+    _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, trained on {task.size_text}")
     if saved is None:
-        _say(f"begins in {folder.path}")
+        _say(f"starts in {folder.path}")
     elif saved["step"] == config.max_steps:
-        _say(f"has made all {config.max_steps} steps in {folder.path} before")
+        _say(f"has already made all {config.max_steps} steps in {folder.path}")
     elif exhausted(saved["history"], config):
         _say(f"had stopped early in {folder.path}, after step {saved['step']}: --patience {config.patience}")
     else:
-        _say(f"goes on in {folder.path} after step {saved['step']} of {config.max_steps}")
+        _say(f"resumes in {folder.path} after step {saved['step']} of {config.max_steps}")
 
 
 def _how_to_go_on(folder: RunFolder, steps: int) -> str:
     done = saved_step(folder.checkpoint)
     if done is None:
-        return "interrupted before anything was saved; the same command begins again"
-    return f"interrupted; {done} of {steps} steps are in {folder.path}: the same command goes on from there"
+        return "interrupted before anything was saved; the same command starts again"
+    return f"interrupted; {done} of {steps} steps are in {folder.path}: the same command resumes from there"
 
 
 def _conclude(args: Namespace, recipe: Recipe, folder: RunFolder, history: list[Row]) -> None:
-    """Draw the curve and say what came of it."""
+    """Draw the curve and report the result."""
     if rank() > 0:
         return
     best = min(history, key=lambda row: row["val_loss"])

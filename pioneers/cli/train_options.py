@@ -15,9 +15,9 @@ def add_options(name: str, parser: Parser) -> None:
     parser.description = recipe.about
     parser.epilog = f"examples:\n{EXAMPLES[name]}\n{RESULTS}"
     recipe.add_source(parser.add_argument_group("what to learn from"))
-    out = parser.add_argument_group("where results go")
-    out.add_argument("--out", required=True, metavar="FOLDER", help="made if it does not exist")
-    sizes = parser.add_argument_group("the model", "Each size that is left out is the preset's.")
+    out = parser.add_argument_group("the results")
+    out.add_argument("--out", required=True, metavar="FOLDER", help="created if missing")
+    sizes = parser.add_argument_group("the model", "Sizes default to those of the preset.")
     sizes.add_argument("--preset", choices=recipe.config.presets, help=recipe.about_presets())
     sizes.add_argument("--d-model", type=positive_int, metavar="D", help="width")
     sizes.add_argument("--num-layers", type=positive_int, metavar="N", help="blocks in each stack")
@@ -28,7 +28,7 @@ def add_options(name: str, parser: Parser) -> None:
         "--dropout",
         type=non_negative_float,
         metavar="P",
-        help="share of values set to 0 in training, such as 0.1",
+        help="fraction of values set to 0 in training, such as 0.1",
     )
     if name == "vit":
         sizes.add_argument(
@@ -61,7 +61,7 @@ def _add_steps(group: Any) -> None:
         "--lr",
         type=non_negative_float,
         metavar="X",
-        help="peak learning rate; a cosine leads from there to 0",
+        help="peak learning rate; it then follows a cosine to 0",
     )
     option(
         "--warmup-steps",
@@ -69,19 +69,19 @@ def _add_steps(group: Any) -> None:
         metavar="N",
         help="steps to the peak (default: a tenth of --steps)",
     )
-    option("--weight-decay", type=non_negative_float, default=0.1, metavar="X", help="AdamW's, on matrices")
+    option("--weight-decay", type=non_negative_float, default=0.1, metavar="X", help="of AdamW, on matrices")
     option(
         "--accumulate",
         type=positive_int,
         default=1,
         metavar="N",
-        help="divide each batch into N parts to save memory; the update stays the same",
+        help="split each batch into N parts to save memory; the update is the same",
     )
     option(
         "--precision",
         default="auto",
         choices=("auto", "fp32", "bf16", "fp16"),
-        help="auto is bf16 where the processor has it, fp16 on older CUDA cards, else fp32",
+        help="auto is bf16 if the processor supports it, fp16 on older CUDA cards, else fp32",
     )
 
 
@@ -93,7 +93,7 @@ def _add_records(group: Any) -> None:
         metavar="N",
         help="stop after N evaluations without a new best (default: never)",
     )
-    option("--seed", type=non_negative_int, default=0, metavar="N", help="another seed, another model")
+    option("--seed", type=non_negative_int, default=0, metavar="N", help="random seed")
     option(
         "--log-every",
         type=positive_int,

@@ -1,4 +1,4 @@
-"""Real data that is already on the machine: nothing to fetch, no network."""
+"""Real data that is already on the machine: nothing to download."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,9 @@ from pioneers.extras import import_extra
 
 
 def language_reference() -> str:
-    """The Python language reference, as carried by the ``help()`` of every CPython: about 0.5 MB of English.
+    """Return the Python language reference, which every CPython ships for ``help()``: 0.5 MB of English.
 
-    Its sections come in alphabetical order of their names. The text differs a little between Python versions.
+    Its sections are in alphabetical order. The text differs a little between Python versions.
 
     Raises:
         RuntimeError: this Python was installed without its help texts.
@@ -43,10 +43,10 @@ class ImageSet(NamedTuple):
 
 
 def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[ImageSet, ImageSet]:
-    """scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), as train and test.
+    """Load scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), train and test.
 
     Args:
-        test_fraction: share held out, the same number from each class up to rounding.
+        test_fraction: fraction held out, the same from each class up to rounding.
         seed: of the split.
 
     Raises:
@@ -68,7 +68,7 @@ def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[ImageSet, Imag
 
 
 class Photographs(NamedTuple):
-    """What :func:`photographs` gives: pictures ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1].
+    """Two photographs ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1].
 
     Attributes:
         china: a temple in China.
@@ -80,7 +80,7 @@ class Photographs(NamedTuple):
 
 
 def photographs() -> Photographs:
-    """scikit-learn's two photographs, a temple in China and a flower.
+    """Load scikit-learn's two photographs, a temple in China and a flower.
 
     "China" is by danielbuechele (https://www.flickr.com/photos/danielbuechele/6061409035) and "flower" by
     vultilion (https://www.flickr.com/photos/vultilion/6056698931), both under the licence CC BY 2.0

@@ -1,4 +1,4 @@
-"""Real parallel text without end: dates and numbers, written by Babel (from Unicode's CLDR) and num2words."""
+"""Endless real parallel text: dates and numbers, written by Babel (from Unicode's CLDR) and num2words."""
 
 import datetime
 import random
@@ -8,14 +8,14 @@ from functools import cache
 
 from pioneers.extras import import_extra
 
-# English as written in four countries: they differ in the order of day and month and in the commas.
+# English of four countries, which differ in the order of day and month and in commas.
 SOURCE_LOCALES = ("en_US", "en_GB", "en_IE", "en_ZA")
 # Source width → target width: the target names the day of the week exactly where the source does.
 WIDTHS = {"full": "full", "long": "long", "medium": "long"}
 FIRST_DAY = datetime.date(1900, 1, 1).toordinal()
 LAST_DAY = datetime.date(2099, 12, 31).toordinal()
 MAX_DIGITS = 6
-TEST_SHARE = 10  # one value in so many is held out
+TEST_SHARE = 10  # one value in this many is held out
 # num2words 0.5.14 writes these with stray spaces or not at all; "am" fails from 1,100 on, "te" from 50 on.
 INCOMPLETE = {"am", "te"}
 
@@ -23,13 +23,13 @@ INCOMPLETE = {"am", "te"}
 def translation_pairs(
     kind: str, *, target: str = "fr", count: int, split: str = "train", seed: int = 0
 ) -> list[tuple[str, str]]:
-    """Pairs (English, target language) that are right by construction.
+    """Generate pairs (English, target language) that are correct by construction.
 
-    ``"dates"`` are days from 1900 to 2099. The English side changes between the formats of several
+    ``"dates"`` are days from 1900 to 2099. The English side varies between the formats of several
     countries, with and without the day of the week: ``"Friday, March 1, 2024"``, ``"1 Mar 2024"``. The other
-    side is what CLDR prescribes: ``"vendredi 1 mars 2024"``, ``"2024年3月1日金曜日"``.
+    side follows CLDR: ``"vendredi 1 mars 2024"``, ``"2024年3月1日金曜日"``.
 
-    ``"numbers"`` are whole numbers of one to six digits in words, short ones as frequent as long ones:
+    ``"numbers"`` are integers of one to six digits in words, every length equally frequent:
     ``"fifty-four"``, ``"vierundfünfzig"``.
 
     Whether a day or a number belongs to train or test (one in ten) is fixed, the same for every seed and
@@ -41,7 +41,7 @@ def translation_pairs(
         target: language code, such as ``"fr"``, ``"de"`` or ``"ja"``.
         count: number of pairs; values may repeat.
         split: ``"train"`` or ``"test"``.
-        seed: of the draw.
+        seed: of the sampling.
 
     Raises:
         ValueError: there is no such kind, split or language, or ``count`` is not positive.
@@ -76,7 +76,7 @@ def translation_pairs(
 
 @cache
 def _languages() -> tuple[str, ...]:
-    """Codes of the languages that both libraries write, English left out."""
+    """List the languages that both libraries support, without English."""
     written = set(import_extra("num2words", "data").CONVERTER_CLASSES) - INCOMPLETE - {"en"}
     exists = import_extra("babel.localedata", "data").exists
     return tuple(sorted(code for code in written if "_" not in code and exists(code)))

@@ -1,6 +1,6 @@
-"""Several processes, on one machine or many, started by ``torchrun``: each trains on its part of a batch.
+"""Training on several processes, started by ``torchrun``: each trains on its part of every batch.
 
-Alone, every function here does nothing.
+In a single process, every function here does nothing.
 """
 
 import atexit
@@ -15,12 +15,12 @@ from pioneers.layers import TransformerBlock
 
 
 def is_distributed() -> bool:
-    """Whether ``torchrun`` started this process beside others."""
+    """Return True if ``torchrun`` started this process as one of several."""
     return int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def init_process_group(device: torch.device) -> None:
-    """Join the other processes, if there are any, until this one ends."""
+    """Join the process group, if there are other processes, until this one ends."""
     if not is_distributed() or dist.is_initialized():
         return
     card = None if device.index is None else device
@@ -31,24 +31,24 @@ def init_process_group(device: torch.device) -> None:
 
 
 def world_size() -> int:
-    """Number of processes."""
+    """Return the number of processes."""
     return dist.get_world_size() if dist.is_available() and dist.is_initialized() else 1
 
 
 def rank() -> int:
-    """Number of this process; process 0 writes files and draws the progress bar."""
+    """Return the number of this process; process 0 writes files and shows the progress bar."""
     return dist.get_rank() if world_size() > 1 else 0
 
 
 def all_reduce_sum(value: Tensor) -> Tensor:
-    """The sum of ``value`` over all processes."""
+    """Sum ``value`` over all processes."""
     if world_size() > 1:
         dist.all_reduce(value)
     return value
 
 
 def broadcast_object(value: Any) -> Any:
-    """What process 0 has, for all: a decision must not fall differently by a rounding error."""
+    """Broadcast process 0's value, so that rounding cannot make processes decide differently."""
     if world_size() == 1:
         return value
     values = [value]
@@ -57,7 +57,7 @@ def broadcast_object(value: Any) -> Any:
 
 
 def gather(value: Any) -> list[Any]:
-    """What each process has, in the order of their numbers."""
+    """Collect the value of every process, in the order of their ranks."""
     values = [value]
     if world_size() > 1:
         values = [None] * world_size()
@@ -66,9 +66,9 @@ def gather(value: Any) -> list[Any]:
 
 
 def shard(model: nn.Module, device: torch.device) -> None:
-    """Spread process 0's weights over the processes, block by block and what remains, in place (FSDP2).
+    """Shard process 0's weights over all processes in place (FSDP2): each block by itself, then the rest.
 
-    The model may be on the CPU still: no more than a block at a time is whole on ``device``.
+    The model may still be on the CPU: at most one block at a time is unsharded on ``device``.
     """
     from torch.distributed.device_mesh import init_device_mesh
     from torch.distributed.fsdp import fully_shard
@@ -85,12 +85,12 @@ def shard(model: nn.Module, device: torch.device) -> None:
 
 
 def full_tensor(tensor: Tensor) -> Tensor:
-    """A tensor in one piece, whether it is spread over the processes or not."""
+    """Return the complete tensor, whether it is sharded or not."""
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 def distribute_like(tensor: Tensor, pattern: Tensor) -> Tensor:
-    """The inverse of :func:`full_tensor`: this process's part of ``tensor``, if ``pattern`` is spread."""
+    """Invert :func:`full_tensor`: return this process's shard of ``tensor`` if ``pattern`` is sharded."""
     if not hasattr(pattern, "full_tensor"):
         return tensor
     from torch.distributed.tensor import DTensor, distribute_tensor

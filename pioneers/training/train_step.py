@@ -1,4 +1,4 @@
-"""One update of the weights, whatever the batch is divided over: parts in succession, processes at once."""
+"""One update of the weights: a batch is divided over processes, and within each into micro-batches."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ LossFunction = Callable[[nn.Module, Any], Tensor]
 
 
 class LossModule(nn.Module):
-    """A model and its loss as one module, so that a wrapper sees every use the loss makes of the model.
+    """A model and its loss as one module, so that a wrapper such as DDP sees every call the loss makes.
 
     Args:
         model: what is trained.
@@ -29,17 +29,17 @@ class LossModule(nn.Module):
         self.model, self.loss_fn = model, loss_fn
 
     def forward(self, batch: Any) -> Tensor:
-        """Batch → loss."""
+        """Return the loss of a batch."""
         return self.loss_fn(self.model, batch)
 
 
 class TrainStep:
-    """Loss, gradient, clipping, AdamW.
+    """One training step: loss, gradient, clipping, AdamW.
 
     Args:
-        model: on its device, or, with ``config.shard``, to be spread over those of the processes.
+        model: on its device, or, with ``config.shard``, to be sharded over all processes.
         loss_fn: model and batch → scalar loss, a mean over what ``count`` counts.
-        config: the recipe.
+        config: the settings.
         count: batch → number of things the loss is a mean over.
         device: where to compute.
     """
@@ -56,7 +56,7 @@ class TrainStep:
         self.loss: nn.Module = LossModule(model, loss_fn)
         if world_size() > 1 and config.shard:
             shard(model, device)
-        elif world_size() > 1:  # a loss need not use every parameter, nor the same ones at every step
+        elif world_size() > 1:  # a loss may use other parameters at every step
             self.loss = DistributedDataParallel(self.loss, find_unused_parameters=True)
         groups = decay_groups(model, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, lr=config.lr, betas=config.betas, fused=True)
@@ -78,32 +78,30 @@ class TrainStep:
     def _backward(self, part: Any, weight: float, last: bool) -> Tensor:
         with contextlib.ExitStack() as stack:
             if not last and isinstance(self.loss, DistributedDataParallel):
-                stack.enter_context(self.loss.no_sync())  # the processes add up their gradients once
+                stack.enter_context(self.loss.no_sync())  # gradients are summed over processes once
             with autocast(self.device, self.config.precision):
                 loss = self.loss(part) * weight
-            self.scaler.scale(loss * world_size()).backward()  # the processes' gradients will be averaged
+            self.scaler.scale(loss * world_size()).backward()  # DDP averages gradients
         return loss.detach()
 
     def _parts(self, batch: Any) -> list[tuple[Any, float]]:
-        """This process's parts of the batch, each with its weight in the loss of the whole batch."""
+        """Return this process's micro-batches, each with its weight in the loss of the full batch."""
         number = self.config.accumulate * world_size()
         if number == 1:
             return [(batch, 1.0)]
         parts = split_batch(batch, number)
         counts = [int(self.count(part)) for part in parts]
         if min(counts) < 1:
-            raise ValueError(
-                "a part of the batch has nothing that counts: make batches larger or parts fewer"
-            )
+            raise ValueError("a micro-batch has no targets: raise batch_size or lower accumulate")
         first = rank() * self.config.accumulate
         mine = range(first, first + self.config.accumulate)
         return [(parts[i], counts[i] / sum(counts)) for i in mine]
 
 
 def split_batch(batch: Any, parts: int) -> list[Any]:
-    """Divide a batch into ``parts`` of equal size, or nearly so, along the first axis of every tensor in it.
+    """Split a batch into ``parts`` of (nearly) equal size along the first axis of every tensor in it.
 
-    A batch is a tensor, or a tuple, list or mapping of batches; anything else goes to every part.
+    A batch is a tensor, or a tuple, list or mapping of batches; anything else is repeated in every part.
 
     Raises:
         ValueError: there are fewer rows than parts.
@@ -130,7 +128,7 @@ def split_batch(batch: Any, parts: int) -> list[Any]:
 
 
 def first_tensor(batch: Any) -> Tensor | None:
-    """The first tensor of a batch that has rows."""
+    """Return the first tensor of a batch that has rows, or None."""
     if isinstance(batch, Tensor):
         return batch if batch.ndim else None
     values = (
@@ -140,6 +138,6 @@ def first_tensor(batch: Any) -> Tensor | None:
 
 
 def count_rows(batch: Any) -> int:
-    """Number of rows of a batch."""
+    """Count the rows of a batch."""
     rows = first_tensor(batch)
     return 1 if rows is None else len(rows)

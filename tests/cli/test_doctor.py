@@ -156,7 +156,7 @@ def test_disks_that_are_full_or_locked_are_reported(capsys, monkeypatch):
 def test_a_jail_that_leaks_or_cannot_be_built_is_reported(capsys, monkeypatch):
     monkeypatch.setattr(self_test, "holes", lambda limits: ["write into /usr"])
     status, lines, last = report(capsys)
-    assert lines["jail"] == "leaks: a student could write into /usr; it is for grading a class of strangers"
+    assert lines["jail"] == "leaks: a student could write into /usr; it is for grading untrusted submissions"
     monkeypatch.setattr(self_test, "holes", lambda limits: jail.bubblewrap([], limits))
     monkeypatch.setattr("shutil.which", lambda program: None)
     without_jail, lines, last = report(capsys)

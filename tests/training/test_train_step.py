@@ -86,7 +86,9 @@ def test_batches_of_any_form_are_divided():
 def test_a_batch_too_small_for_its_parts_is_refused():
     with pytest.raises(ValueError, match=r"a batch of 11 rows cannot be divided into 12 parts \(accumulate"):
         fit(regression(), loss_fn, rows_of, RECIPE.replace(accumulate=12))
-    with pytest.raises(ValueError, match="a part of the batch has nothing that counts: make batches larger"):
+    with pytest.raises(
+        ValueError, match="a micro-batch has no targets: raise batch_size or lower accumulate"
+    ):
         fit(regression(), loss_fn, rows_with_labels_first, RECIPE.replace(accumulate=3), count=count_labels)
 
 
@@ -120,8 +122,8 @@ SPAN = {"max_steps": 17, "warmup_steps": 5}
     [
         ({"schedule": "step"}, "schedule must be one of cosine, linear, inverse_sqrt, not 'step'"),
         ({"schedule": "inverse_sqrt"}, "needs warmup_steps of at least 1"),
-        ({"schedule": "linear", "min_lr_factor": 0.1}, "belongs to the cosine schedule, not to linear"),
-        ({"patience": 3}, "patience needs watch, the number that shall become small"),
+        ({"schedule": "linear", "min_lr_factor": 0.1}, "applies to the cosine schedule, not to linear"),
+        ({"patience": 3}, "patience needs watch, the number to minimise"),
         ({"patience": 0, "watch": "x"}, "patience must be a positive integer, not 0"),
         ({"accumulate": 0}, "accumulate must be a positive integer, not 0"),
         ({"lr": -1}, "lr must be positive, not -1"),
