@@ -40,7 +40,8 @@ labs: .venv/.ready
 	python labs/release.py
 
 # A page that failed must be read again: Sphinx would not repeat the warnings of a page it has read.
-book: labs
+book: .venv/.ready
+	python book/run.py
 	@test -e _build/book.stamp || rm -rf _build/.doctrees
 	@rm -f _build/book.stamp
 	jupyter-book build . -W --keep-going -q
@@ -49,7 +50,7 @@ book: labs
 pdf: book
 	python book/pdf.py
 
-linkcheck: labs
+linkcheck: book
 	jupyter-book build . --builder custom --custom-builder linkcheck -q
 
 LAB ?= 01_self_attention
