@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import time
 from copy import deepcopy
 from dataclasses import replace
@@ -15,13 +16,16 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from pioneers.grading.grader.jail import GRADING, Limits
+from pioneers.grading.grader.jail import GRADING, PACKAGE, Limits
 from pioneers.grading.grader.rebuild import rebuild
 from pioneers.grading.grader.referee import Mark, referee, refused
 from pioneers.grading.grader.session import Session
 from pioneers.grading.grader.skeleton import Skeleton
 from pioneers.grading.grader.submission import Flag, Refused, contents, find, read
+from pioneers.grading.labs import others
+from pioneers.keys import Sources
 
+CHECK = re.compile(r'\bcheck\("([\d.]+)"')
 Result = dict[str, Any]
 TAGS = {"b", "blockquote", "br", "code", "details", "em", "i", "li", "ol", "p", "pre", "strong", "sub",
         "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"}  # fmt: skip
@@ -97,7 +101,8 @@ def result_path(course: Path, student: str, lab: str) -> Path:
 
 def digest(course: Path, student: str, skeleton: Skeleton) -> str:
     """A fingerprint of all that decides a mark: the submission, the lab and the checks."""
-    whole = hashlib.sha256(_checks())
+    code = "\n".join(cell.source for cell in skeleton.source.cells if cell.cell_type == "code")
+    whole = hashlib.sha256(_checks(frozenset(CHECK.findall(code))).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
     try:
         path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
@@ -108,10 +113,10 @@ def digest(course: Path, student: str, skeleton: Skeleton) -> str:
 
 
 @cache
-def _checks() -> bytes:
-    """The sources of the checks and of the grader, in a few bytes."""
-    sources = b"".join(file.read_bytes() for file in sorted(GRADING.rglob("*.py")))
-    return hashlib.sha256(sources).digest()
+def _checks(exercises: frozenset[str]) -> str:
+    """The key of the grader, of the checks and of the exercises of one lab, but not of other labs."""
+    jailed = GRADING.rglob("jailed/*.py")
+    return Sources(PACKAGE.parent).key(f"import {__name__}", beside=jailed, without=others(exercises))
 
 
 def earlier(course: Path, student: str, lab: str) -> Result | None:

@@ -1,5 +1,7 @@
 """The exercises of each lab, by number."""
 
+from collections.abc import Collection
+
 from pioneers.grading.exercise import Exercise
 from pioneers.grading.labs import bert, capstone, gpt, positions_block, self_attention, translation, vit
 
@@ -10,6 +12,11 @@ _EXERCISES = {exercise.key: exercise for lab in _LABS for exercise in lab.EXERCI
 def numbers() -> list[str]:
     """The numbers of all exercises, in order."""
     return list(_EXERCISES)
+
+
+def others(keys: Collection[str]) -> set[str]:
+    """The modules of the labs to which none of the exercises with these numbers belong."""
+    return {lab.__name__ for lab in _LABS if not {exercise.key for exercise in lab.EXERCISES} & set(keys)}
 
 
 def find(key: str) -> Exercise:
