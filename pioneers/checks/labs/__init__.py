@@ -1,5 +1,7 @@
 """The exercises of each lab, by number."""
 
+from collections.abc import Collection
+
 from pioneers.checks.exercise import Exercise
 from pioneers.checks.labs import capstone, gpt, positions_block, self_attention, translation, vit
 from pioneers.checks.loading import drafts, lab_folders
@@ -13,6 +15,11 @@ _EXERCISES = {exercise.key: exercise for exercise in sorted(_FOUND, key=lambda e
 def numbers() -> list[str]:
     """The numbers of all exercises, in order."""
     return list(_EXERCISES)
+
+
+def others(keys: Collection[str]) -> set[str]:
+    """Return the modules of the labs to which none of the exercises with these numbers belong."""
+    return {lab.__name__ for lab in _UNCONVERTED if not {e.key for e in lab.EXERCISES} & set(keys)}
 
 
 def find(key: str) -> Exercise:
