@@ -1,4 +1,4 @@
-"""What README promises: its ten lines give the output that it shows, and its numbers are the stored ones."""
+"""README and CONTRIBUTING: the ten lines give the output shown, and numbers are those of stored results."""
 
 import contextlib
 import io
@@ -9,7 +9,8 @@ import pytest
 
 from pioneers.analysis import experiment
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "README.md").read_text()
 
 
 def test_the_ten_lines_print_what_readme_shows():
@@ -29,3 +30,9 @@ def test_the_result_is_the_stored_one():
     assert f"{row['parameters'] / 1e6:.1f} million parameters" in result
     assert f"BLEU score of {row['scores']['beam 4, alpha 0.6']['bleu']:.1f}" in result
     assert f"{row['training_cpu_seconds'] / 60:.0f} minutes of CPU time" in result
+
+
+def test_the_table_of_experiments_is_complete_and_right():
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", (ROOT / "CONTRIBUTING.md").read_text(), re.MULTILINE)
+    stored = {path.stem for path in ROOT.glob("pioneers/results/*.json")} - {"speed"}
+    assert dict(rows) == {name: f"{experiment(name)['seconds'] / 60:.0f}" for name in stored}
