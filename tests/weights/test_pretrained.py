@@ -275,14 +275,11 @@ def test_the_end_of_a_text_has_an_id_where_the_vocabulary_is_that_of_gpt2(
 
 
 def test_settings_without_a_counterpart_are_not_exported(tmp_path):
-    for change, message in {
-        ("norm_first", False): "norm_first=False has no counterpart in Hugging Face's model, only True has",
-        (
-            "activation",
-            "swiglu",
-        ): "activation='swiglu' has no counterpart in Hugging Face's model, only one of .* swish has: keep",
-    }.items():
-        model = GPT(GPTConfig(**TEXT, **dict([change])))
+    for placement in ("post", "sandwich"):
+        model = GPT(GPTConfig(**TEXT, norm_placement=placement))
+        message = (
+            f"norm_placement='{placement}' has no counterpart in Hugging Face's model, only 'pre' has: keep"
+        )
         with pytest.raises(ValueError, match=message):
             save_huggingface(model, tmp_path / "model")
     assert not os.listdir(tmp_path)

@@ -198,7 +198,7 @@ def test_other_ways_to_say_the_same_sizes(folder):
 @pytest.mark.parametrize(
     ("architecture", "changes", "message"),
     [
-        (GPT2, {"n_inner": 0}, "GPTConfig: d_ff must be positive, or None for 4 D, not 0"),
+        (GPT2, {"n_inner": 0}, "GPTConfig: d_ff must be a positive integer, not 0"),
         (GPT2, {"activation_function": "elu"}, "activation_function='elu'; .* one of gelu_new, "),
         (GPT2, {"attn_pdrop": 0.2}, "attn_pdrop=0.2; .* 0.1 like its other values of dropout"),
         (GPT2, {"layer_norm_epsilon": 0.1}, "layer_norm_epsilon=0.1; .* can only be 1e-05"),
