@@ -7,13 +7,15 @@ def label_names(labels: Sequence[str], num_classes: int) -> tuple[str, ...]:
     """Check that ``labels`` name the classes, one each in the order of the logits, or are empty.
 
     Raises:
-        ValueError: there are more or fewer of them than classes, or one is not a text.
+        ValueError: there are more or fewer of them than classes, or they are not texts.
 
     Example:
         >>> label_names(["no", "yes"], 2)
         ('no', 'yes')
     """
-    if labels and (len(labels) != num_classes or isinstance(labels, str)):
+    if isinstance(labels, str):
+        raise ValueError(f"labels must be a list of names, not the text {labels!r}")
+    if labels and len(labels) != num_classes:
         raise ValueError(
             f"there are {len(labels)} labels for {num_classes} classes: name each class, in the order of the "
             f"logits, or none"

@@ -36,7 +36,7 @@ class ViTConfig(Config):
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
         labels: the names of the classes, in the order of the logits.
         image_mean: what was subtracted from each channel of the images, in [0, 1], that the model was trained
-            on; () if nothing was. The model does not do it: whoever prepares its images does.
+            on; () if nothing was. The model does not do this itself: prepare its images in the same way.
         image_std: what each channel was then divided by; () likewise.
 
     Raises:

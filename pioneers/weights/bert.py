@@ -72,8 +72,8 @@ TIED = {
 
 def _layout(kind: ModelKind, architecture: str, tensors: list[Rename], **more: Any) -> Layout:
     drop = ("bert.embeddings.position_ids",)
-    how = {"fields": FIELDS, "prefix": "bert.", "drop": drop} | more
-    return Layout(kind=kind, model_type="bert", architecture=architecture, tensors=tensors, **how)
+    common = {"model_type": "bert", "fields": FIELDS, "prefix": "bert.", "drop": drop}
+    return Layout(kind=kind, architecture=architecture, tensors=tensors, **(common | more))
 
 
 def _task(model: type, *head: str) -> ModelKind:

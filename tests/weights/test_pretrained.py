@@ -275,10 +275,13 @@ def test_the_end_of_a_text_has_an_id_where_the_vocabulary_is_that_of_gpt2(
 
 
 def test_settings_without_a_counterpart_are_not_exported(tmp_path):
-    model = GPT(GPTConfig(**TEXT, norm_placement="post"))
-    message = "norm_placement='post' has no counterpart in Hugging Face's model, only 'pre' has"
-    with pytest.raises(ValueError, match=message):
-        save_huggingface(model, tmp_path / "model")
+    for placement in ("post", "sandwich"):
+        model = GPT(GPTConfig(**TEXT, norm_placement=placement))
+        message = (
+            f"norm_placement='{placement}' has no counterpart in Hugging Face's model, only 'pre' has: keep"
+        )
+        with pytest.raises(ValueError, match=message):
+            save_huggingface(model, tmp_path / "model")
     assert not os.listdir(tmp_path)
 
 
