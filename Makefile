@@ -20,7 +20,7 @@ help:
 	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
 	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
 	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it; NAME='a b' several"
-	@echo "make lint    check the style;  make format  mend what can be mended"
+	@echo "make lint    check style and types;  make format  fix what can be fixed"
 	@echo "make clean   remove what was built;  the environment is the folder .venv"
 
 # The stamp comes last: an installation that was interrupted starts again from an empty folder.

@@ -1,4 +1,4 @@
-"""What becomes of the chosen tokens, masked, kept or replaced: Devlin et al. 2019, table 8.
+"""Shares of masked, kept and replaced tokens: Devlin et al. 2019, table 8.
 
     make experiments NAME=masking_rates
 

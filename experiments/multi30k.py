@@ -66,7 +66,7 @@ class Watch:
         self.batches, self.since = batches, time.process_time()
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
-        """What joins the history; it is saved with it, so that the time of a resumed run adds up."""
+        """Measure the perplexity and the processor time since the last call; both go into the history."""
         cpu_seconds, total, count = time.process_time() - self.since, 0.0, 0
         for batch in self.batches:
             with autocast(best_device()):

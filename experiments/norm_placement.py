@@ -1,4 +1,4 @@
-"""Where the norm stands, with and without warm-up: post-, pre-, sandwich norm and DeepNorm.
+"""Placement of the norm, with and without warm-up: post-, pre-, sandwich norm and DeepNorm.
 
     make experiments NAME=norm_placement
 

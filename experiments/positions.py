@@ -1,4 +1,4 @@
-"""Trained on short texts, tested on long ones: six ways of telling a language model where a token stands.
+"""Trained on short texts, tested on long ones: six kinds of positions in a language model.
 
     make experiments NAME=positions
 

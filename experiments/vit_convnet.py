@@ -1,4 +1,4 @@
-"""ViT against a convolutional network by the number of training images, each with a learning rate of its own.
+"""ViT against a convolutional network by the number of training images, each with its own learning rate.
 
     PIONEERS_DATA=folder make experiments NAME=vit_convnet
 

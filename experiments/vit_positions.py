@@ -1,4 +1,4 @@
-"""How a ViT is told where its patches are: not at all, in one dimension, in two, or by their distances.
+"""Positions of a ViT: none, in one dimension, in two, or relative.
 
     PIONEERS_DATA=folder make experiments NAME=vit_positions
 
@@ -122,7 +122,7 @@ class RelativePositions(nn.Module):
 
 
 def positions(make: Callable[[], nn.Module], place: str, num_layers: int) -> nn.ModuleList:
-    """What each block is told; where they share, they hold the same module."""
+    """Make the positions of each block; blocks that share them have the same module."""
     if place == "every":
         return nn.ModuleList(make() for _ in range(num_layers))
     first = make()

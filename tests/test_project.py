@@ -193,7 +193,12 @@ def code(path):
 
 def packages(path, extra):
     """Top-level names of the packages of others that a file imports, each with the extra that installs it."""
-    own = {"pioneers", "tests", "experiments", *(p.stem for p in ROOT.glob("labs/*.py"))}
+    own = {
+        "pioneers",
+        "tests",
+        "experiments",
+        *(p.stem for p in [*ROOT.glob("labs/*.py"), *ROOT.glob("book/_ext/*.py")]),
+    }
     for node in ast.walk(ast.parse(code(path))):
         modules, named = [], extra
         if isinstance(node, ast.Import):
