@@ -75,7 +75,7 @@ def student_key(source: Path) -> str:
 
 def reference_key(source: Path, package: Sources) -> str:
     """What a lab's reference depends on: its text, its exercises, and what they import. Not other labs."""
-    cells = [cell.source for cell in read(source).cells if cell.cell_type == "code"]
+    cells = [cell.source for cell in jupytext.read(source).cells if cell.cell_type == "code"]
     others = {f"{EXERCISES}.{path.parent.name.partition('_')[2]}" for path in sources() if path != source}
     return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)], without=others)
 

@@ -87,9 +87,7 @@ def one_line(error: Exception, smaller: str = "") -> str:
 
 
 def _fill(name: str, parser: Parser) -> None:
-    if name == "grade":
-        command = import_extra("pioneers.cli.grade", "grader")
-    else:
-        command = importlib.import_module(f"pioneers.cli.{name}")
+    module = f"pioneers.cli.{name}"
+    command = import_extra(module, "grader") if name == "grade" else importlib.import_module(module)
     command.add_arguments(parser)
     parser.set_defaults(run=command.run)

@@ -1,7 +1,7 @@
 """What can be in a folder: our models, and the foreign models that compute the same.
 
 A foreign model is one file of this package, such as ``gpt2.py``, and its name in the import of
-``pioneers/weights/__init__.py``. The file holds
+``pioneers/weights/pretrained.py``. The file holds
 
 1. a :class:`ModelKind` for each class of ours, which says how it is built from settings;
 2. tables: its configuration as :class:`~pioneers.weights.hf_config.Field` rows, its tensors as
