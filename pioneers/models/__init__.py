@@ -5,12 +5,14 @@ from pioneers.models.bert import BERT, BERTConfig, BERTForPretraining, MaskedLMH
 from pioneers.models.bert_tasks import BERTClassifier, BERTReader, BERTTagger
 from pioneers.models.gpt import GPT, GPTConfig
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
+from pioneers.models.t5 import T5, T5Config
 from pioneers.models.transformer import Transformer, TransformerConfig
 from pioneers.models.vit import ViT, ViTConfig
 
 __all__ = [
     "BERT",
     "GPT",
+    "T5",
     "BERTClassifier",
     "BERTConfig",
     "BERTForPretraining",
@@ -24,6 +26,7 @@ __all__ = [
     "PretrainingLogits",
     "SmallResNet",
     "SpanHead",
+    "T5Config",
     "TaskOutput",
     "Transformer",
     "TransformerConfig",
