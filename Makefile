@@ -31,7 +31,7 @@ help:
 	  echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Installing the tested versions into .venv (once; some minutes) ..."
 	@test -e .venv || $(PYTHON) -m venv .venv
-	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,hub,dev]'
+	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 install: .venv/.ready
@@ -79,7 +79,7 @@ NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(w
 
 # Two processes share the cores. The grader uses all of them itself, and gives its prisoners seconds: its tests
 # run alone, and so do those that take the time of pages.
-ALONE = tests/grading tests/notebooks/test_times.py
+ALONE = tests/autograder tests/notebooks/test_times.py
 
 test: lint book
 	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests $(ALONE:%=--ignore %)

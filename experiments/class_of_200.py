@@ -19,7 +19,7 @@ import psutil  # type: ignore[import-untyped]
 import torch
 
 from experiments.common import FINISHED, ROOT, run
-from pioneers.grading.grader.watch import resident
+from pioneers.autograder.watch import resident
 
 
 def measured(*command: str, cwd: Path) -> tuple[float, float]:

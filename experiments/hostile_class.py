@@ -2,9 +2,9 @@
 
     make experiments NAME=hostile_class
 
-Every attack of ``tests/grading/hostile.py`` is handed in to both, with a right submission to be graded after
-it. Plain nbgrader runs behind a fence that only saves the machine: it may change the course, a copy of the
-package and a copy of a library, and is ended when it takes too much.
+Every attack of ``tests/autograder/hostile.py`` is handed in to both, with a right submission to be graded
+after it. Plain nbgrader runs behind a fence that only saves the machine: it may change the course, a copy of
+the package and a copy of a library, and is ended when it takes too much.
 """
 
 import functools
@@ -22,13 +22,13 @@ from nbgrader.api import Gradebook
 
 import pioneers
 from experiments.common import FINISHED, ROOT, run
-from pioneers.grading.grader.batch import Class, grade_class
-from pioneers.grading.grader.jail import Limits
-from pioneers.grading.grader.publish import publish
-from pioneers.grading.grader.record import record, standing
-from pioneers.grading.grader.watch import Watch
-from tests.grading.classroom import FULL, LAB, Classroom
-from tests.grading.hostile import BANK, Attack
+from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.jail import Limits
+from pioneers.autograder.publish import publish
+from pioneers.autograder.record import record, standing
+from pioneers.autograder.watch import Watch
+from tests.autograder.classroom import FULL, LAB, Classroom
+from tests.autograder.hostile import BANK, Attack
 
 PACKAGE, LIBRARY = Path(pioneers.__file__).parent, Path(torch.__file__)
 SECRET = "s3cret-of-the-teacher"

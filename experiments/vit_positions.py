@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from experiments.common import run
 from experiments.common_mnist import accuracy, cost, mnist_parts, train
 from experiments.vit_convnet import shifted_accuracy
-from pioneers.data import Digits
+from pioneers.data import ImageSet
 from pioneers.device import seed_everything
 from pioneers.layers import (
     FeedForward,
@@ -201,7 +201,7 @@ def one_case(
     model = PositionedViT(**sizes, kind=kind, place=place, spread=spread)
     parameters = cost(model)["parameters"]
     train(model, parts.train, seed, **recipe)
-    few = Digits(*(part[:500] for part in parts.test))
+    few = ImageSet(*(part[:500] for part in parts.test))
     shifted = [accuracy(model, few), *(shifted_accuracy(model, few, pixels) for pixels in (2, 4))]
     return {"parameters": parameters, "accuracy": accuracy(model, parts.test), "shifted": shifted}
 

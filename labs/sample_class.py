@@ -16,7 +16,7 @@ import release
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from pioneers.grading import bank, find
+from pioneers.checks import bank, find
 
 SIZE = 40
 HOSTILE = {

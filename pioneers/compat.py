@@ -29,7 +29,7 @@ def import_torchvision() -> ModuleType:
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
             "torchvision is not installed; install the release that matches your torch: "
-            "pip install -c constraints.txt torchvision"
+            "pip install torchvision"
         )
     if _library is None and not _operators_load(Path(spec.origin).parent):
         _library = torch.library.Library("torchvision", "DEF")

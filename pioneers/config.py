@@ -38,7 +38,7 @@ class Config:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build from a mapping of fields; an unknown or missing field is named in the error.
+        """Build from a mapping of fields, in which a list is a tuple; an unknown or missing one is named.
 
         Raises:
             ValueError: a field is unknown, missing, or has a value the model cannot have.
@@ -53,7 +53,7 @@ class Config:
         missing = [n for n, f in fields.items() if f.default is dataclasses.MISSING and n not in values]
         if missing:
             raise ValueError(f"{cls.__name__} needs a value for {', '.join(missing)}")
-        return cls(**values)
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""

@@ -1,6 +1,6 @@
 """What students really write in lab 6: wrong answers, the diagnosis each must get, and other right ones."""
 
-from pioneers.grading.bank import Right, Wrong
+from pioneers.checks.bank import Right, Wrong
 
 WRONG = {
     "6.1": [

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pioneers
 from pioneers.cli.parser import Parser
+from pioneers.extras import import_extra
 
 COMMANDS = {
     "train": "train a GPT, BERT, Transformer or ViT; stop and go on at any time",
@@ -86,6 +87,9 @@ def one_line(error: Exception, smaller: str = "") -> str:
 
 
 def _fill(name: str, parser: Parser) -> None:
-    command = importlib.import_module(f"pioneers.cli.{name}")
+    if name == "grade":
+        command = import_extra("pioneers.cli.grade", "grader")
+    else:
+        command = importlib.import_module(f"pioneers.cli.{name}")
     command.add_arguments(parser)
     parser.set_defaults(run=command.run)

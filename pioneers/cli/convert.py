@@ -3,15 +3,21 @@
 from argparse import Namespace
 
 from pioneers.cli.parser import Parser
-from pioneers.weights import export, from_pretrained, load_tokenizer, save_pretrained, save_tokenizer
+from pioneers.weights import (
+    from_pretrained,
+    load_tokenizer,
+    save_huggingface,
+    save_pretrained,
+    save_tokenizer,
+)
 
 DESCRIPTION = """\
 Write a model to a new folder in this package's layout or, with --to huggingface, in the layout
 that transformers and many other libraries read. A tokenizer goes with it.
 
-What pioneers train has made is read, and Hugging Face's gpt2, bert and vit. A FROM that is no folder
-here is asked for on the hub. For Hugging Face a GPT (pre-norm), a BERT or a ViT can be written, but
-not a Transformer. The weights are written in float32."""
+What pioneers train has made is read, and Hugging Face's gpt2, bert and vit, with their common heads.
+A FROM that is no folder here is asked for on the hub. For Hugging Face a GPT (pre-norm), a BERT or a ViT
+can be written, with a head or without, but not a Transformer. The weights are written in float32."""
 EPILOG = """\
 examples:
   pioneers convert gpt2 models/gpt2
@@ -41,7 +47,7 @@ def run(args: Namespace) -> int:
     except FileNotFoundError:
         tokenizer = None
     try:
-        (export if args.to == "huggingface" else save_pretrained)(model, args.folder)
+        (save_huggingface if args.to == "huggingface" else save_pretrained)(model, args.folder)
     except TypeError as error:  # a model that the other side does not have
         raise ValueError(error) from error
     if tokenizer is not None:

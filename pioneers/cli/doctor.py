@@ -35,28 +35,28 @@ examples:
 """
 # Package → the name it is imported by. The package itself needs these.
 NEEDED = {
-    "babel": "babel",
     "einops": "einops",
     "filelock": "filelock",
-    "num2words": "num2words",
     "numpy": "numpy",
-    "pillow": "PIL",
     "regex": "regex",
     "safetensors": "safetensors",
-    "scikit-learn": "sklearn",
     "tokenizers": "tokenizers",
     "tqdm": "tqdm",
 }
-# Package → what it is for. Without them the rest works.
+# Package → what it is for, and what to install. Without them the rest works.
 OPTIONAL = {
-    "matplotlib": "figures, and the curve of a run",
-    "huggingface-hub": "published weights by name, such as gpt2",
-    "transformers": "comparison with its models",
-    "timm": "comparison with its ViT",
-    "jupyter-book": "building the book",
-    "nbgrader": "making and grading the labs",
+    "scikit-learn": ("handwritten digits and photographs", "'pioneers[data]'"),
+    "pillow": ("photographs", "'pioneers[data]'"),
+    "babel": ("dates in many languages", "'pioneers[data]'"),
+    "num2words": ("numbers in many languages", "'pioneers[data]'"),
+    "matplotlib": ("figures, and the curve of a run", "matplotlib"),
+    "huggingface-hub": ("published weights by name, such as gpt2", "'pioneers[hub]'"),
+    "transformers": ("comparison with its models", "transformers"),
+    "timm": ("comparison with its ViT", "timm"),
+    "jupyter-book": ("building the book", "'pioneers[book]'"),
+    "nbgrader": ("making and grading the labs", "'pioneers[labs]'"),
 }
-INSTALL = "pip install -c constraints.txt"
+INSTALL = "pip install"
 REPAIR = f"{INSTALL} --force-reinstall"
 ROOM = 2e9  # bytes that a small model, its runs and the public data need together
 
@@ -134,11 +134,11 @@ def _libraries() -> Iterator[Finding]:
         else:
             yield Finding(name, version(name))
     yield _torchvision()
-    for name, purpose in OPTIONAL.items():
+    for name, (purpose, needed) in OPTIONAL.items():
         try:
             yield Finding(name, f"{version(name)}, for {purpose}")
         except PackageNotFoundError:
-            yield Finding(name, f"not installed; it is for {purpose}: {INSTALL} {name}")
+            yield Finding(name, f"not installed; it is for {purpose}: {INSTALL} {needed}")
 
 
 def _torchvision() -> Finding:
@@ -203,10 +203,10 @@ def _grading() -> Iterator[Finding]:
     """Whether strangers' work can be graded here, found out by trying to break out of a jail."""
     purpose = "it is for grading a class of strangers"
     try:
-        from pioneers.grading.grader.jail import Limits, NoJail
-        from pioneers.grading.grader.self_test import holes
+        from pioneers.autograder.jail import Limits, NoJail
+        from pioneers.autograder.self_test import holes
     except ModuleNotFoundError as error:
-        yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} nbgrader")
+        yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} 'pioneers[grader]'")
         return
     try:
         found = holes(Limits())

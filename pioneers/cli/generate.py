@@ -4,7 +4,7 @@ from argparse import Namespace
 
 import torch
 
-from pioneers.cli.parser import Parser, count, number, whole
+from pioneers.cli.parser import Parser, non_negative_float, non_negative_int, positive_int
 from pioneers.device import best_device
 from pioneers.generation import spell, stream
 from pioneers.models import GPT
@@ -33,7 +33,7 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument("--prompt", required=True, metavar="TEXT", help="what to continue")
     model.add_argument(
         "--tokens",
-        type=count,
+        type=positive_int,
         metavar="N",
         help=f"how many to add; a word has one or more (default: {DEFAULT_TOKENS}, or as many as fit)",
     )
@@ -41,18 +41,22 @@ def add_arguments(parser: Parser) -> None:
         "--stop", action="append", default=[], metavar="TEXT", help="end before TEXT; may be given repeatedly"
     )
     choice = parser.add_argument_group("how tokens are chosen")
-    choice.add_argument("--temperature", type=number, default=1.0, metavar="X", help="1 as learned, 0 greedy")
     choice.add_argument(
-        "--top-k", type=count, metavar="K", help="draw from the K most likely (default: from all)"
+        "--temperature", type=non_negative_float, default=1.0, metavar="X", help="1 as learned, 0 greedy"
+    )
+    choice.add_argument(
+        "--top-k", type=positive_int, metavar="K", help="draw from the K most likely (default: from all)"
     )
     choice.add_argument(
         "--top-p",
-        type=number,
+        type=non_negative_float,
         metavar="P",
         help="draw from the fewest that together have a probability of P (default: from all)",
     )
     choice.add_argument("--greedy", action="store_true", help="always the most likely token")
-    choice.add_argument("--seed", type=whole, default=0, metavar="N", help="another seed, another text")
+    choice.add_argument(
+        "--seed", type=non_negative_int, default=0, metavar="N", help="another seed, another text"
+    )
 
 
 def run(args: Namespace) -> int:

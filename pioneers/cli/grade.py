@@ -6,12 +6,12 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
-from pioneers.cli.parser import Parser, count, number
-from pioneers.grading.grader.batch import Class, grade_class
-from pioneers.grading.grader.jail import Limits, NoJail, require_linux
-from pioneers.grading.grader.publish import publish
-from pioneers.grading.grader.record import check_gradebook, record, standing
-from pioneers.grading.grader.self_test import holes
+from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.jail import Limits, NoJail, require_linux
+from pioneers.autograder.publish import publish
+from pioneers.autograder.record import check_gradebook, record, standing
+from pioneers.autograder.self_test import holes
+from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
 Grade what a class handed in for a lab: COURSE is the folder of an nbgrader course, the work lies in
@@ -33,7 +33,9 @@ def add_arguments(parser: Parser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
     parser.add_argument("lab", metavar="LAB", help="the name of the lab")
-    parser.add_argument("--processes", type=count, default=cores(), metavar="N", help="submissions at once")
+    parser.add_argument(
+        "--processes", type=positive_int, default=cores(), metavar="N", help="submissions at once"
+    )
     parser.add_argument("--again", action="store_true", help="also grade what has not changed")
     parser.add_argument(
         "--trust-this-class",
@@ -41,9 +43,11 @@ def add_arguments(parser: Parser) -> None:
         help="run without a jail: every student can then read and change everything you can",
     )
     limits = parser.add_argument_group("what a submission may use")
-    limits.add_argument("--minutes", type=number, default=DEFAULTS.total / 60, metavar="X", help="in all")
     limits.add_argument(
-        "--memory", type=number, default=DEFAULTS.memory / 2**30, metavar="GIB", help="in all"
+        "--minutes", type=non_negative_float, default=DEFAULTS.total / 60, metavar="X", help="in all"
+    )
+    limits.add_argument(
+        "--memory", type=non_negative_float, default=DEFAULTS.memory / 2**30, metavar="GIB", help="in all"
     )
 
 

@@ -51,21 +51,21 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"pioneers: error: {message} (see: {self.prog} --help)\n")
 
 
-def count(text: str) -> int:
+def positive_int(text: str) -> int:
     """A positive whole number, as argparse wants it read."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
     return int(text)
 
 
-def whole(text: str) -> int:
+def non_negative_int(text: str) -> int:
     """A whole number from 0 on."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a whole number from 0 on, not {text!r}")
     return int(text)
 
 
-def number(text: str) -> float:
+def non_negative_float(text: str) -> float:
     """A number from 0 on."""
     try:
         value = float(text)

@@ -5,10 +5,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from pioneers.cli.parser import count
-from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Source, read_images, read_pairs, read_text
+from pioneers.cli.parser import positive_int
+from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Dataset, read_images, read_pairs, read_text
 from pioneers.cli.tasks import (
-    Frame,
+    RunContext,
     Task,
     image_classification,
     language_modelling,
@@ -42,7 +42,7 @@ class Recipe:
 
     Attributes:
         about: the paragraph its help begins with.
-        then: the command that uses what was trained.
+        next_command: the command that uses what was trained.
         config: the class of its configuration.
         defaults: of the options.
         add_source: adds the options that say what to learn from.
@@ -52,12 +52,12 @@ class Recipe:
     """
 
     about: str
-    then: str
+    next_command: str
     config: type[Config]
     defaults: Changes
     add_source: Callable[[Any], None]
-    read: Callable[[Arguments], Source]
-    build: Callable[[Any, Any, Frame], Task]
+    read: Callable[[Arguments], Dataset]
+    build: Callable[[Any, Any, RunContext], Task]
     sizes: Callable[[Arguments, Any], Changes] = lambda args, data: {}
 
     def about_presets(self) -> str:
@@ -89,7 +89,7 @@ def _add_text(group: Any) -> None:
 
 def _add_vocab_size(group: Any) -> None:
     group.add_argument(
-        "--vocab-size", type=count, metavar="V", help="most tokens to learn (default: the preset's)"
+        "--vocab-size", type=positive_int, metavar="V", help="most tokens to learn (default: the preset's)"
     )
 
 
@@ -131,7 +131,7 @@ RECIPES: dict[str, Recipe] = {
         about="Train a GPT: a model that continues texts. Its tokenizer (byte-level BPE) is learned from\n"
         "the same text; the last tenth of the text is held out to judge the model by.\n"
         "The preset gpt, of the first GPT, is post-norm: Hugging Face's layout does not have it.",
-        then='pioneers generate {out} --prompt "The "',
+        next_command='pioneers generate {out} --prompt "The "',
         config=GPTConfig,
         defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},
         add_source=_add_text,
@@ -142,7 +142,7 @@ RECIPES: dict[str, Recipe] = {
         about="Train a BERT: a model that reads texts in both directions, by guessing words hidden from it.\n"
         "Its vocabulary (WordPiece) is learned from the same text; the last tenth of the text is held\n"
         "out to judge the model by. The next-sentence head is not trained.",
-        then="",
+        next_command="",
         config=BERTConfig,
         defaults={"preset": "mini", "steps": 1000, "batch_size": 32, "lr": 2e-3},
         add_source=_add_text,
@@ -152,7 +152,7 @@ RECIPES: dict[str, Recipe] = {
     "transformer": Recipe(
         about="Train a Transformer: an encoder-decoder that translates. One vocabulary (byte-level BPE) is\n"
         "learned from both sides of the pairs; some pairs are held out to judge the model by.",
-        then='pioneers translate {out} "Friday, March 1, 2024"',
+        next_command='pioneers translate {out} "Friday, March 1, 2024"',
         config=TransformerConfig,
         defaults={"preset": "mini", "steps": 400, "batch_size": 64, "lr": 2e-3},
         add_source=_add_pairs,
@@ -162,7 +162,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "vit": Recipe(
         about="Train a ViT: a model that says what an image shows. The data set's test images judge it.",
-        then="",
+        next_command="",
         config=ViTConfig,
         defaults={"preset": "digits", "steps": 500, "batch_size": 64, "lr": 2e-3},
         add_source=_add_images,

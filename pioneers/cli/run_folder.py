@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from pioneers.tokenizers import FastBPE, WordPiece
-from pioneers.training.processes import rank
+from pioneers.training.distributed import rank
 from pioneers.weights.files import CONFIG
 
 COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pioneers.data import (
-    Digits,
+    ImageSet,
     digits,
     language_reference,
     mnist,
@@ -18,7 +18,7 @@ from pioneers.data.formats import read_table
 
 TEXTS = {"shakespeare": tiny_shakespeare, "language-reference": language_reference}
 PAIRS = ("dates", "numbers")
-IMAGES: dict[str, Callable[[], tuple[Digits, Digits]]] = {
+IMAGES: dict[str, Callable[[], tuple[ImageSet, ImageSet]]] = {
     "digits": digits,
     "mnist": lambda: (mnist("train"), mnist("test")),
 }
@@ -27,20 +27,20 @@ TRAIN_PAIRS, TEST_PAIRS = 20_000, 1_000
 Pairs = list[tuple[str, str]]
 
 
-class Source(NamedTuple):
+class Dataset(NamedTuple):
     """Data, and the sha256 that tells it apart from other data."""
 
     data: Any
     sha256: str
 
 
-def read_text(name: str) -> Source:
+def read_text(name: str) -> Dataset:
     """A text by name, or that of a UTF-8 file."""
     text = TEXTS[name]() if name in TEXTS else text_file(_existing(name, TEXTS))
-    return _source(text, text.encode())
+    return _dataset(text, text.encode())
 
 
-def read_pairs(name: str, target: str) -> Source:
+def read_pairs(name: str, target: str) -> Dataset:
     """Pairs to learn from and pairs held out: made for a language, or from a file with a tab in each line.
 
     Raises:
@@ -59,13 +59,13 @@ def read_pairs(name: str, target: str) -> Source:
         cut = min(len(rows) - 1, round(len(rows) * 0.9))
         pairs = [(source, target) for source, target in rows]
         train, test = pairs[:cut], pairs[cut:]
-    return _source((train, test), repr((train, test)).encode())
+    return _dataset((train, test), repr((train, test)).encode())
 
 
-def read_images(name: str) -> Source:
+def read_images(name: str) -> Dataset:
     """Images and labels to learn from, and held out."""
     train, test = IMAGES[name]()
-    return _source((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
+    return _dataset((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
 
 
 def _existing(name: str, known: Any) -> Path:
@@ -74,5 +74,5 @@ def _existing(name: str, known: Any) -> Path:
     return Path(name)
 
 
-def _source(data: Any, raw: bytes) -> Source:
-    return Source(data, hashlib.sha256(raw).hexdigest())
+def _dataset(data: Any, raw: bytes) -> Dataset:
+    return Dataset(data, hashlib.sha256(raw).hexdigest())

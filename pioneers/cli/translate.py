@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import torch
 
-from pioneers.cli.parser import Parser, count, number
+from pioneers.cli.parser import Parser, non_negative_float, positive_int
 from pioneers.cli.tasks import SPECIAL
 from pioneers.device import best_device
 from pioneers.generation import translate
@@ -31,8 +31,12 @@ def add_arguments(parser: Parser) -> None:
     model.add_argument("model", metavar="FOLDER", help="what pioneers train transformer has made")
     model.add_argument("texts", nargs="*", metavar="TEXT", help="what to translate")
     search = parser.add_argument_group("the search")
-    search.add_argument("--beams", type=count, default=4, metavar="N", help="beginnings kept; 1 is greedy")
-    search.add_argument("--alpha", type=number, default=0.6, metavar="X", help="favours long translations")
+    search.add_argument(
+        "--beams", type=positive_int, default=4, metavar="N", help="beginnings kept; 1 is greedy"
+    )
+    search.add_argument(
+        "--alpha", type=non_negative_float, default=0.6, metavar="X", help="favours long translations"
+    )
 
 
 def run(args: Namespace) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pioneers.data.download import fetch
-from pioneers.data.embedded import Digits
+from pioneers.data.embedded import ImageSet
 from pioneers.data.formats import (
     Question,
     TaggedSentence,
@@ -170,7 +170,7 @@ def ud_english_ewt(split: str) -> list[TaggedSentence]:
     return read_conllu(fetch(f"ud_english_ewt/en_ewt-ud-{stem}.conllu"))
 
 
-def mnist(split: str) -> Digits:
+def mnist(split: str) -> ImageSet:
     """Handwritten digits, images ``(B, 1, 28, 28)`` in [0, 1] (LeCun et al. 1998).
 
     Args:
@@ -182,7 +182,7 @@ def mnist(split: str) -> Digits:
     stem = _choose("mnist", split, {"train": "train", "test": "t10k"})
     images = read_idx(fetch(f"mnist/{stem}-images-idx3-ubyte.gz"), ndim=3)
     labels = read_idx(fetch(f"mnist/{stem}-labels-idx1-ubyte.gz"), ndim=1)
-    return Digits(images[:, None].float() / 255, labels.long())
+    return ImageSet(images[:, None].float() / 255, labels.long())
 
 
 def gpt2_merges() -> list[tuple[str, str]]:

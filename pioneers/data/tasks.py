@@ -45,7 +45,7 @@ def docstring_packages(split: str) -> list[LabelledText]:
     ]
 
 
-def following_sentences(split: str) -> list[LabelledPair]:
+def next_sentence_pairs(split: str) -> list[LabelledPair]:
     """Two sentences; 1 = the second follows the first in its document, 0 = it is taken from another one.
 
     The other document is of the same package and its sentence is a second one too, so that neither topic nor
@@ -132,7 +132,7 @@ def _unmarked(word: str) -> tuple[str, str]:
     return (match[1], match[2]) if match else (word, "")
 
 
-def run_on_questions(split: str) -> list[Question]:
+def sentence_boundary_qa(split: str) -> list[Question]:
     """How does the second sentence begin? Two are run together, in small letters, without marks behind words.
 
     The context is the end of a document's first sentence and the beginning of its second: of each 4 to 14
@@ -143,7 +143,7 @@ def run_on_questions(split: str) -> list[Question]:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
 
     Example:
-        >>> question = run_on_questions("test")[0]
+        >>> question = sentence_boundary_qa("test")[0]
         >>> text, start = question.answers[0]
         >>> question.context[start : start + len(text)] == text and len(text.split()) == 2
         True

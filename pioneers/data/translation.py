@@ -5,7 +5,8 @@ import random
 import zlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+
+from pioneers.extras import import_extra
 
 # English as written in four countries: they differ in the order of day and month and in the commas.
 SOURCE_LOCALES = ("en_US", "en_GB", "en_IE", "en_ZA")
@@ -44,7 +45,7 @@ def translation_pairs(
 
     Raises:
         ValueError: there is no such kind, split or language, or ``count`` is not positive.
-        RuntimeError: Babel or num2words is not installed.
+        ModuleNotFoundError: the extra ``data`` (Babel and num2words) is not installed.
 
     Example:
         >>> pairs = translation_pairs("numbers", target="de", count=200)
@@ -73,24 +74,12 @@ def translation_pairs(
     return pairs
 
 
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import babel.dates
-        import num2words
-    except ImportError as error:
-        raise RuntimeError(
-            f"translation pairs are written by Babel and num2words, and {error.name} is not installed; "
-            "install both: pip install -c constraints.txt babel num2words"
-        ) from error
-    return babel, num2words
-
-
 @cache
 def _languages() -> tuple[str, ...]:
     """Codes of the languages that both libraries write, English left out."""
-    babel, num2words = _libraries()
-    known = set(num2words.CONVERTER_CLASSES) - INCOMPLETE - {"en"}
-    return tuple(sorted(code for code in known if "_" not in code and babel.localedata.exists(code)))
+    written = set(import_extra("num2words", "data").CONVERTER_CLASSES) - INCOMPLETE - {"en"}
+    exists = import_extra("babel.localedata", "data").exists
+    return tuple(sorted(code for code in written if "_" not in code and exists(code)))
 
 
 def _is_test(kind: str, value: int) -> bool:
@@ -107,7 +96,7 @@ def _draw_number(rng: random.Random) -> int:
 
 
 def _write_date(value: int, target: str, rng: random.Random) -> tuple[str, str]:
-    dates = _libraries()[0].dates
+    dates = import_extra("babel.dates", "data")
     day = datetime.date.fromordinal(value)
     locale, width = rng.choice(SOURCE_LOCALES), rng.choice(list(WIDTHS))
     return (
@@ -117,5 +106,5 @@ def _write_date(value: int, target: str, rng: random.Random) -> tuple[str, str]:
 
 
 def _write_number(value: int, target: str, rng: random.Random) -> tuple[str, str]:
-    write = _libraries()[1].num2words
+    write = import_extra("num2words", "data").num2words
     return write(value, lang="en"), write(value, lang=target)

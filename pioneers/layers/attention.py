@@ -12,7 +12,7 @@ from torch import Tensor
 from pioneers.layers.masks import causal_mask
 
 # In bfloat16 on a CPU the explicit form is faster with up to EXPLICIT_MAX_KEYS keys; in training with a
-# causal mask also with up to CHUNKED_MAX_KEYS, if a chunk of queries at a time multiplies the keys it may see.
+# causal mask also with up to CHUNKED_MAX_KEYS, if a chunk of queries at a time meets the keys it may see.
 # Forward and backward in ms, 8 heads of 32 on two cores: T = 128, 18 explicit and 40 fused; 256, 16 in chunks
 # of 128 and 35 fused; 1024, 43 in chunks of 256 and 59 fused; 2048, 76 and 96. Beyond, memory would run out.
 EXPLICIT_MAX_KEYS = 256

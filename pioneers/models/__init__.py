@@ -2,8 +2,10 @@
 
 from pioneers.models.baselines import LSTMLanguageModel, SmallResNet
 from pioneers.models.bert import BERT, BERTConfig, BERTForPretraining, MaskedLMHead, PretrainingLogits
+from pioneers.models.bert_masked_lm import BERTForMaskedLM
 from pioneers.models.bert_tasks import BERTClassifier, BERTReader, BERTTagger
 from pioneers.models.gpt import GPT, GPTConfig
+from pioneers.models.gpt_classifier import GPTClassifier
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
 from pioneers.models.t5 import T5, T5Config
 from pioneers.models.transformer import Transformer, TransformerConfig
@@ -15,10 +17,12 @@ __all__ = [
     "T5",
     "BERTClassifier",
     "BERTConfig",
+    "BERTForMaskedLM",
     "BERTForPretraining",
     "BERTReader",
     "BERTTagger",
     "ClassificationHead",
+    "GPTClassifier",
     "GPTConfig",
     "GPTTaskModel",
     "LSTMLanguageModel",

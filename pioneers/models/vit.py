@@ -16,6 +16,7 @@ from pioneers.layers import (
     init_weights,
     initial_std,
 )
+from pioneers.models.labels import label_names
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +26,7 @@ class ViTConfig(Config):
     Attributes:
         image_size: height and width in pixels.
         patch_size: P, which must divide it.
-        num_classes: number of labels.
+        num_classes: number of labels; 0 for a model without a head, which gives the class token's state.
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
@@ -33,10 +34,15 @@ class ViTConfig(Config):
         in_channels: C.
         dropout: share dropped in training, throughout.
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
+        labels: the names of the classes, in the order of the logits.
+        image_mean: what was subtracted from each channel of the images, in [0, 1], that the model was trained
+            on; () if nothing was. The model does not do it: whoever prepares its images does.
+        image_std: what each channel was then divided by; () likewise.
 
     Raises:
         ValueError: a size is not positive, the patch size does not divide the image size or the heads the
-            width, or dropout is not in [0, 1).
+            width, dropout is not in [0, 1), there are more or fewer labels than classes, or mean and standard
+            deviation are not given for every channel.
     """
 
     image_size: int
@@ -49,6 +55,9 @@ class ViTConfig(Config):
     in_channels: int = 3
     dropout: float = 0.0
     norm_eps: float = 1e-6
+    labels: tuple[str, ...] = ()
+    image_mean: tuple[float, ...] = ()
+    image_std: tuple[float, ...] = ()
 
     presets: ClassVar = {
         "base16": {
@@ -71,7 +80,13 @@ class ViTConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive(
-            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads", "in_channels"
+            "image_size", "patch_size", "d_model", "num_layers", "num_heads", "in_channels"
+        )
+        self._require(self.num_classes >= 0, "num_classes", "positive, or 0 for a model without a head")
+        label_names(self.labels, self.num_classes)
+        statistics = {len(self.image_mean), len(self.image_std)}
+        self._require(
+            statistics in ({0}, {self.in_channels}), "image_mean", "one number a channel, like image_std"
         )
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
@@ -109,7 +124,7 @@ class ViT(nn.Module):
         )
         blocks = [self._block(config) for _ in range(config.num_layers)]
         self.stack = Stack(blocks, nn.LayerNorm(config.d_model, eps=config.norm_eps))
-        self.head = nn.Linear(config.d_model, config.num_classes)
+        self.head = nn.Linear(config.d_model, config.num_classes) if config.num_classes else nn.Identity()
         init_weights(self, std=initial_std(config.d_model))
 
     @staticmethod
@@ -126,7 +141,7 @@ class ViT(nn.Module):
         return self.stack(self.embed(images))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``."""
+        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``, or ``(B, D)`` without a head."""
         if self.training:
             return self.head(self._class_state(images))
         return self.head(self.hidden_states(images)[:, 0])

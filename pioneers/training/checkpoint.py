@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pioneers.device import rng_state, set_rng_state
-from pioneers.training.processes import agree, gather, rank, spread_like, whole
+from pioneers.training.distributed import broadcast_object, distribute_like, full_tensor, gather, rank
 
 
 def save_checkpoint(
@@ -134,7 +134,7 @@ def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
 def _load(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
     _check_fits(path, model, weights)
     here = _unshared(model)
-    model.load_state_dict({name: spread_like(t, here[name]) for name, t in weights.items()}, strict=False)
+    model.load_state_dict({name: distribute_like(t, here[name]) for name, t in weights.items()}, strict=False)
 
 
 def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
@@ -144,7 +144,7 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
         if name.startswith("optimizer."):
             _, number, key = name.split(".", 2)
             index = int(number)
-            ours = tensor if key == "step" else spread_like(tensor, parameters[index])
+            ours = tensor if key == "step" else distribute_like(tensor, parameters[index])
             state.setdefault(index, {})[key] = ours
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
@@ -154,7 +154,7 @@ def _rng_name(device: str, process: int) -> str:
 
 
 def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    tensors = {name: whole(t.detach()).contiguous().cpu() for name, t in tensors.items()}
+    tensors = {name: full_tensor(t.detach()).contiguous().cpu() for name, t in tensors.items()}
     partial = path.with_name(path.name + ".partial")
     try:
         if rank() == 0:
@@ -168,7 +168,7 @@ def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> 
         raise OSError(
             f"cannot write the checkpoint {path} ({error}); the previous one is untouched"
         ) from error
-    agree(None)  # nobody goes on before the file is there
+    broadcast_object(None)  # nobody goes on before the file is there
 
 
 @contextlib.contextmanager

@@ -13,9 +13,15 @@ from pioneers.device import best_device, seed_everything
 from pioneers.progress import progress
 from pioneers.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from pioneers.training.config import TrainConfig
+from pioneers.training.distributed import (
+    all_reduce_sum,
+    broadcast_object,
+    init_process_group,
+    is_distributed,
+    rank,
+)
 from pioneers.training.metrics import MetricsFile, Row, Speed
-from pioneers.training.processes import agree, join, launched, rank, total
-from pioneers.training.update import LossFunction, Update, count_rows
+from pioneers.training.train_step import LossFunction, TrainStep, count_rows
 
 Evaluate = Callable[[nn.Module], dict[str, float]]
 
@@ -56,7 +62,7 @@ def fit(
     Returns:
         A row for every ``log_every``-th step from 0 on, and for the last: ``step``; ``loss``, that of the
         step's batch alone, before its update; ``grad_norm``, the length of its gradient before clipping; and
-        the numbers of ``evaluate``, after the update. A resumed run returns the earlier rows too.
+        the numbers of ``evaluate``, after the train_step. A resumed run returns the earlier rows too.
 
     Raises:
         FloatingPointError: loss or gradient are not a number any more; the last good checkpoint is kept.
@@ -73,23 +79,23 @@ def fit(
         True
     """
     # long: a training loop is understood when it is seen in one piece
-    device = best_device() if config.shard and launched() else next(model.parameters()).device
-    join(device)
+    device = best_device() if config.shard and is_distributed() else next(model.parameters()).device
+    init_process_group(device)
     seed_everything(config.seed + rank())
-    update = Update(model, loss_fn, config, count, device)
-    first, history = _resume(checkpoint, model, update, config)
+    train_step = TrainStep(model, loss_fn, config, count, device)
+    first, history = _resume(checkpoint, model, train_step, config)
     file, speed = MetricsFile(metrics, history), Speed()
     bar = _bar(range(first, 0 if exhausted(history, config) else config.max_steps), config)
     model.train()
     for step in bar:
         batch = batches(step)
-        loss, grad_norm = update(batch, step)
+        loss, grad_norm = train_step(batch, step)
         speed.add(batch)
         last = step + 1 == config.max_steps
         log = last or step % config.log_every == 0
         save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
         if log or save:
-            value, norm = _finite(total(loss).item(), grad_norm.item(), update, step)
+            value, norm = _finite(all_reduce_sum(loss).item(), grad_norm.item(), train_step, step)
         if log:
             rate = speed.rate()
             bar.set_postfix(loss=f"{value:.3f}", **{unit: f"{r:,.0f}" for unit, r in rate.items()})
@@ -99,7 +105,7 @@ def fit(
             _keep_best(checkpoint, model, history, config)
         stop = log and exhausted(history, config)
         if save or (stop and checkpoint is not None):
-            _save(checkpoint, model, update, history, config, step + 1)
+            _save(checkpoint, model, train_step, history, config, step + 1)
         if stop:
             break
         if log:
@@ -120,11 +126,11 @@ def best_path(checkpoint: str | Path) -> Path:
 
 
 def _resume(
-    path: str | Path | None, model: nn.Module, update: Update, config: TrainConfig
+    path: str | Path | None, model: nn.Module, train_step: TrainStep, config: TrainConfig
 ) -> tuple[int, list[Row]]:
-    if path is None or not agree(Path(path).exists()):
+    if path is None or not broadcast_object(Path(path).exists()):
         return 0, []
-    saved = load_checkpoint(path, model, update.optimizer)
+    saved = load_checkpoint(path, model, train_step.optimizer)
     theirs = TrainConfig.from_dict(saved["config"])
     changed = [
         f.name for f in dataclasses.fields(config) if getattr(theirs, f.name) != getattr(config, f.name)
@@ -135,26 +141,26 @@ def _resume(
             f"or give another checkpoint path to start afresh"
         )
     if saved.get("scaler"):
-        update.scaler.load_state_dict(saved["scaler"])
+        train_step.scaler.load_state_dict(saved["scaler"])
     return saved["step"], saved["history"]
 
 
 def _save(
     path: str | Path | None,
     model: nn.Module,
-    update: Update,
+    train_step: TrainStep,
     history: list[Row],
     config: TrainConfig,
     step: int,
 ) -> None:
     done = {"step": step, "history": history, "config": dataclasses.asdict(config)}
     assert path is not None
-    save_checkpoint(path, model, update.optimizer, done | {"scaler": update.scaler.state_dict()})
+    save_checkpoint(path, model, train_step.optimizer, done | {"scaler": train_step.scaler.state_dict()})
 
 
-def _finite(loss: float, grad_norm: float, update: Update, step: int) -> tuple[float, float]:
+def _finite(loss: float, grad_norm: float, train_step: TrainStep, step: int) -> tuple[float, float]:
     numbers = {"loss": loss, "gradient": grad_norm}
-    if update.scaler.is_enabled():  # it has left out a step with such a gradient
+    if train_step.scaler.is_enabled():  # it has left out a step with such a gradient
         del numbers["gradient"]
     for name, value in numbers.items():
         if not math.isfinite(value):
@@ -170,7 +176,7 @@ def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) 
     if evaluate is not None:
         model.eval()
         with torch.no_grad():
-            numbers = agree(evaluate(model))
+            numbers = broadcast_object(evaluate(model))
         model.train()
     if config.watch is not None and config.watch not in numbers:
         raise ValueError(

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pioneers.training.processes import rank
-from pioneers.training.update import first_tensor
+from pioneers.training.distributed import rank
+from pioneers.training.train_step import first_tensor
 
 Row = dict[str, float]
 

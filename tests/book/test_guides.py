@@ -9,15 +9,15 @@ import pytest
 import yaml
 from nbgrader.apps.nbgraderapp import NbGraderApp
 
+from pioneers.checks.judging import STAGES
 from pioneers.cli import grade as command
 from pioneers.cli.commands import COMMANDS
 from pioneers.cli.parser import Parser
-from pioneers.grading.judging import STAGES
 
 ROOT = Path(__file__).parents[2]
 STUDENTS, INSTRUCTORS = (ROOT / f"book/guide_{name}.md" for name in ("students", "instructors"))
 BOTH = [STUDENTS, INSTRUCTORS]
-GRADER = sorted((ROOT / "pioneers/grading/grader").glob("*.py"))
+GRADER = sorted((ROOT / "pioneers/autograder").glob("*.py"))
 TARGETS = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 

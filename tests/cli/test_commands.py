@@ -134,6 +134,15 @@ def test_a_command_that_cannot_be_loaded_is_an_error_of_one_line(fails, monkeypa
     assert fails(["doctor"]) == "No module named 'torch'"
 
 
+def test_grading_without_its_extra_names_the_extra(fails, monkeypatch):
+    monkeypatch.delitem(sys.modules, "pioneers.cli.grade", raising=False)
+    for name in [name for name in sys.modules if name.startswith("pioneers.autograder")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "nh3", None)
+    message = "nh3 is not installed; install the extra that brings it: pip install 'pioneers[grader]'"
+    assert fails(["grade", "course", "lab"]) == message
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [

@@ -20,7 +20,7 @@ from pioneers.cli import sources as sources_module
 from pioneers.cli.recipes import RECIPES
 from pioneers.cli.sources import read_pairs, read_text
 from pioneers.cli.tasks import Task
-from pioneers.data import Digits, RandomWindows, language_reference
+from pioneers.data import ImageSet, RandomWindows, language_reference
 from pioneers.models import GPT, BERTForPretraining, Transformer, ViT
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.training import read_metrics
@@ -410,7 +410,7 @@ def test_the_last_tenth_of_a_file_of_pairs_is_held_out(sources):
 
 def test_pictures_decide_the_sizes_of_a_vit():
     args = SimpleNamespace(preset="digits", d_model=None, patch_size=None)
-    large = Digits(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
+    large = ImageSet(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
     config = RECIPES["vit"].configure(args, (large, large))
     assert (config.image_size, config.patch_size, config.num_classes, config.d_model) == (28, 4, 5, 64)
     args.patch_size = 7

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from nbformat import NotebookNode
 
-from pioneers.grading import Exercise, bank, find
+from pioneers.checks import Exercise, bank, find
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted(source.parent for source in (ROOT / "labs").glob("*/lab.md"))

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import nbformat
 import pytest
 
-from pioneers.grading import find
+from pioneers.checks import find
 
 from .conftest import LABS, ROOT, Lab, release
 from .test_end_to_end import KERNELS, finish, nbgrader

@@ -11,7 +11,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
-from pioneers.grading import find
+from pioneers.checks import find
 
 from .conftest import release
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pioneers.grading import CheckFailed, find, numbers
+from pioneers.checks import CheckFailed, find, numbers
 
 
 def test_every_wrong_answer_is_caught_and_named(wrong) -> None:

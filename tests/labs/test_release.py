@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_notebook
 
-from pioneers.grading import find
+from pioneers.checks import find
 
 from .conftest import release
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from pioneers.grading import find
-from pioneers.grading.sections import SECTIONS
+from pioneers.checks import find
+from pioneers.checks.sections import SECTIONS
 
 from .conftest import release
 

@@ -21,8 +21,9 @@ GPT = models.GPTConfig(**TEXT)
 BERT = models.BERTConfig(**TEXT, dropout=0.0)
 SEQ2SEQ = models.TransformerConfig(**TEXT, d_ff=19, dropout=0.0)
 VIT = models.ViTConfig(
-    image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2
-)
+    image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2,
+    d_ff=19, labels=("cat", "dog", "neither"), image_mean=(0.4, 0.5), image_std=(0.2, 0.3),
+)  # fmt: skip
 CONFIGS = {
     "gpt": (models.GPT, GPT),
     "gpt post-norm": (models.GPT, GPT.replace(norm_placement="post", activation="gelu")),
@@ -66,6 +67,8 @@ CASES = {
     "bert classifier": lambda: models.BERTClassifier(models.BERT(BERT), CLASSES),
     "bert tagger": lambda: without_pooler(lambda bert: models.BERTTagger(bert, CLASSES)),
     "bert reader": lambda: without_pooler(models.BERTReader),
+    "bert masked lm": lambda: without_pooler(lambda _: models.BERTForMaskedLM(BERT)),
+    "gpt last token": lambda: models.GPTClassifier(models.GPT(GPT), CLASSES, pad_id=0),
     "gpt classifier": lambda: Task(CLASSES),
     "gpt multiple choice": lambda: Task(None),
     "lstm": lambda: models.LSTMLanguageModel(V, D, num_layers=2),
@@ -139,7 +142,8 @@ def test_a_configuration_goes_to_json_and_back_and_makes_the_same_model(name):
     model_class, config = CONFIGS[name]
     again = type(config).from_json(config.to_json())
     assert again == config
-    assert json.loads(config.to_json()) == dataclasses.asdict(config)
+    written = {n: list(v) if isinstance(v, tuple) else v for n, v in dataclasses.asdict(config).items()}
+    assert json.loads(config.to_json()) == written
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.d_model = 3
     model, run = build(name)

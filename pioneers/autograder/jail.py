@@ -1,0 +1,160 @@
+"""A jail of bubblewrap for one student's process: no network, a read-only system, a home of its own.
+
+Of the machine it sees the programs and libraries that Python needs, and of this package neither the
+references nor the probes. Limits are kept twice: by the kernel for each process, and by a watch for all of
+them together.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import matplotlib.font_manager
+
+import pioneers
+from pioneers.data.download import ENV_VARIABLE
+
+PACKAGE = Path(pioneers.__file__).parent
+CHECKS = PACKAGE / "checks"
+AUTOGRADER = PACKAGE / "autograder"
+SHOWN = ("calling.py", "exercise.py", "guard.py")  # what of checks/ the jail sees
+HOME = "/home/student"
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one submission may use.
+
+    Args:
+        memory: bytes of all its processes together, and of the addresses of each.
+        processes: how many there may be at once.
+        file: bytes of one file; there is room for four such in its home.
+        cpu: seconds of processor time of each process.
+        cell: seconds for a cell of the notebook.
+        call: seconds for one call of an answer.
+        total: seconds for the whole submission.
+    """
+
+    memory: int = 3 << 30
+    processes: int = 64
+    file: int = 64 * MIB
+    cpu: int = 300
+    cell: float = 60
+    call: float = 20
+    total: float = 300
+
+
+class NoJail(RuntimeError):
+    """This machine cannot hold a stranger's process."""
+
+
+def require_linux() -> None:
+    """Refuse any other system: the jail and the limits are the Linux kernel's.
+
+    Raises:
+        NoJail: this is another system.
+    """
+    if sys.platform != "linux":
+        raise NoJail("grading in a jail needs Linux: use a server, a virtual machine, or WSL on Windows")
+
+
+def bubblewrap(command: list[str], limits: Limits) -> list[str]:
+    """The ``command`` with bubblewrap in front.
+
+    Args:
+        command: what to run inside.
+        limits: of which the sizes of its file systems are made.
+
+    Raises:
+        NoJail: there is no bubblewrap on this machine.
+    """
+    require_linux()
+    program = shutil.which("bwrap")
+    if program is None:
+        raise NoJail("bubblewrap is not installed (on Debian and Ubuntu: sudo apt install bubblewrap)")
+    room = ["--size", str(4 * limits.file)]
+    small = ["--size", str(limits.file)]
+    return [
+        program, "--unshare-all", "--uid", "1000", "--gid", "1000", "--hostname", "jail",
+        "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *_environment(),
+        "--proc", "/proc", "--dev", "/dev", *small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+        *small, "--tmpfs", "/tmp", *room, "--tmpfs", HOME, *_system(), *_package(), "--chdir", HOME,
+        "--", *command,
+    ]  # fmt: skip
+
+
+def environment() -> dict[str, str]:
+    """The environment of a student's process: nothing of the teacher's but where public data lies."""
+    data = os.environ.get(ENV_VARIABLE)
+    return {
+        "HOME": HOME, "USER": "student", "PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
+        "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline", "TQDM_DISABLE": "1",
+        "PIONEERS_DEVICE": "cpu", **({ENV_VARIABLE: data} if data else {}),
+    }  # fmt: skip
+
+
+def _environment() -> list[str]:
+    return [word for name, value in environment().items() for word in ("--setenv", name, value)]
+
+
+def _system() -> list[str]:
+    """Programs and libraries, the Python that runs here, fonts and public data: all to read only."""
+    words = []
+    for top in ("/bin", "/lib", "/lib32", "/lib64", "/sbin"):
+        path = Path(top)
+        if path.is_symlink():
+            words += ["--symlink", os.readlink(path), top]
+        elif path.is_dir():
+            words += ["--ro-bind", top, top]
+    folders = ["/usr", "/etc/fonts", "/etc/ld.so.cache", "/etc/alternatives", sys.base_prefix, sys.prefix]
+    folders.append(sysconfig.get_path("purelib"))
+    if ENV_VARIABLE in os.environ:
+        folders.append(os.path.abspath(os.environ[ENV_VARIABLE]))
+    for folder in dict.fromkeys(folders):
+        words += ["--ro-bind-try", folder, folder]
+    fonts = (
+        Path(matplotlib.get_cachedir()) / f"fontlist-v{matplotlib.font_manager.FontManager.__version__}.json"
+    )
+    return [*words, "--ro-bind-try", str(fonts), f"{HOME}/.cache/matplotlib/{fonts.name}"]
+
+
+def _package() -> list[str]:
+    """This package, with a stand-in where references, probes and mistakes would be."""
+    shown = {CHECKS / name: CHECKS / name for name in SHOWN}
+    shown |= {AUTOGRADER / name: AUTOGRADER / name for name in ("__init__.py", "jailed")}
+    shown[AUTOGRADER / "jailed" / "stand_in.py"] = CHECKS / "__init__.py"
+    words = ["--ro-bind", str(PACKAGE), str(PACKAGE)]
+    for folder in (CHECKS, AUTOGRADER):
+        words += ["--tmpfs", str(folder)]
+    for file, place in shown.items():
+        words += ["--ro-bind", str(file), str(place)]
+    return [*words, "--remount-ro", str(CHECKS), "--remount-ro", str(AUTOGRADER)]
+
+
+def start(command: list[str], limits: Limits, *, trusted: bool = False) -> "subprocess.Popen[bytes]":
+    """Start a ``command`` in a jail of its own.
+
+    Args:
+        command: the program and its arguments.
+        limits: what it may use.
+        trusted: without a jail; the class is trusted.
+
+    Raises:
+        NoJail: there is no bubblewrap on this machine.
+    """
+    return subprocess.Popen(
+        command if trusted else bubblewrap(command, limits),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env={**environment(), "HOME": os.environ.get("HOME", "/")} if trusted else {},
+        start_new_session=True,
+    )

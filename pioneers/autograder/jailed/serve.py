@@ -1,0 +1,89 @@
+"""The jailed process: it runs cells and calls answers as it is told, and has no opinion on them."""
+
+import os
+import sys
+from typing import Any, BinaryIO
+
+from pioneers.autograder.jailed.cells import make_shell, run_cell
+from pioneers.autograder.jailed.wire import BadMessage, outcome_to_message, pack, unpack
+from pioneers.checks.calling import call, parameters_of
+from pioneers.checks.exercise import Outcome, Probe
+
+
+def main() -> None:
+    """Take orders on standard input and answer on standard output, until there are no more."""
+    limit({name: int(value) for name, value in (word.split("=") for word in sys.argv[1:])})
+    orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    serve(orders, replies)
+
+
+def limit(limits: dict[str, int]) -> None:
+    """Give up, for good, the right to more than these resources."""
+    import resource  # Windows has none; everything else of the package can be imported there
+
+    for name, most in limits.items():
+        kind = getattr(resource, name)
+        _, hard = resource.getrlimit(kind)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(kind, (most, most))
+
+
+def serve(orders: BinaryIO, replies: Any) -> None:
+    """Answer the orders one by one."""
+    shell = make_shell()
+    obey = {
+        "cell": lambda order: run_cell(shell, order["source"]),
+        "parameters": lambda order: _parameters(shell.user_ns.get(order["name"])),
+        "call": lambda order: _call(shell.user_ns.get(order["name"]), order),
+    }
+    replies.write(pack("ready"))
+    while True:
+        try:
+            order = unpack(lambda count: _exactly(orders, count))
+        except EOFError:
+            return
+        try:
+            reply = pack({"nonce": order["nonce"], "answer": obey[order["do"]](order)})
+        except BadMessage as error:
+            outcome = outcome_to_message(Outcome(kind=str(error)))
+            reply = pack({"nonce": order["nonce"], "answer": outcome})
+        _send(replies, reply)
+
+
+def _exactly(stream: BinaryIO, count: int) -> bytes:
+    data = stream.read(count)
+    if len(data) < count:
+        raise EOFError
+    return data
+
+
+def _send(stream: Any, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[stream.write(rest) :]
+
+
+def _parameters(answer: Any) -> list[str] | str | None:
+    """The parameter names; None if there is no function, text if it does not tell."""
+    if not callable(answer):
+        return None
+    try:
+        return parameters_of(answer)
+    except (TypeError, ValueError):
+        return "unknown"
+
+
+def _call(answer: Any, order: dict[str, Any]) -> dict[str, Any]:
+    probe = Probe("", order["args"], order["strided"])
+    try:
+        outcome = call(answer, probe, frozenset(order["refuse"]))
+    except BaseException as stop:  # SystemExit and the like, which an answer may raise
+        outcome = Outcome(error=f"{type(stop).__name__}: {stop}")
+    return outcome_to_message(outcome)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""The notebook to grade: the teacher's cells with the student's answers in their places.
+
+Whatever happened to the structure, the answers are found by ``grade_id``, or by what they define. Cells
+that a student added stay where they stood.
+"""
+
+from collections import defaultdict
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from pioneers.autograder.skeleton import Skeleton, about, defined, is_answer
+from pioneers.autograder.submission import Cell, Flag
+
+EXTRA = "extra"  # tag of a cell that the student added
+
+
+@dataclass
+class Rebuilt:
+    """A submission in the lab's own shape.
+
+    Args:
+        notebook: what to run and to show.
+        flags: what had to be mended.
+        blank: the ``grade_id`` of answers that nobody wrote.
+    """
+
+    notebook: NotebookNode
+    flags: list[Flag] = field(default_factory=list)
+    blank: set[str] = field(default_factory=set)
+
+
+def rebuild(skeleton: Skeleton, cells: list[Cell]) -> Rebuilt:
+    """Put the student's ``cells`` into the ``skeleton``."""
+    notebook = deepcopy(skeleton.released)
+    rebuilt = Rebuilt(notebook)
+    by_id = {about(cell).grade_id: cell for cell in notebook.cells if about(cell)}
+    place, used = _match(notebook.cells, cells)
+    taken: set[int] = set()
+    for grade_id, cell in by_id.items():
+        copies = [i for i, handed_in in enumerate(cells) if handed_in.grade_id == grade_id]
+        used.update(copies)
+        if is_answer(cell):
+            taken.update(_answer(rebuilt, cell, cells, copies, used))
+        else:
+            _restore(rebuilt, cell, [cells[i] for i in copies])
+        if len(copies) == 1 and about(cell).get("points") != cells[copies[0]].points:
+            rebuilt.flags.append(Flag("points", f"The points of {grade_id} had been changed; they are back."))
+    _add_extras(notebook, cells, place, used | taken)
+    return rebuilt
+
+
+def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, int], set[int]]:
+    """Student's cell → cell of the lab: by name, or by the very same text; and those that are just text."""
+    ids = {about(cell).grade_id: i for i, cell in enumerate(released) if about(cell)}
+    texts = {cell.source.strip(): i for i, cell in enumerate(released)}
+    place, used = {}, set()
+    for i, cell in enumerate(cells):
+        if cell.grade_id in ids:
+            place[i] = ids[cell.grade_id]
+        elif cell.source.strip() in texts:
+            place[i] = texts[cell.source.strip()]
+            used.add(i)
+    return place, used
+
+
+def _answer(
+    rebuilt: Rebuilt, cell: NotebookNode, cells: list[Cell], copies: list[int], used: set[int]
+) -> set[int]:
+    """Fill in the student's answer; returns which cells it took."""
+    grade_id, stub = about(cell).grade_id, cell.source
+    wanted = defined(stub)
+    if not copies:  # its name is lost: look for what it must define
+        homeless = [i for i, other in enumerate(cells) if i not in used and other.grade_id == ""]
+        copies = [i for i in homeless if wanted and wanted <= defined(cells[i].source)]
+        lost = "was found by what it defines" if copies else "is missing"
+        rebuilt.flags.append(Flag("deleted", f"The answer cell {grade_id} {lost}."))
+    written = [i for i in copies if cells[i].source.strip() not in ("", stub.strip())]
+    if len(copies) > 1:
+        rebuilt.flags.append(
+            Flag("copied", f"There are {len(copies)} cells {grade_id}; the last written counts.")
+        )
+    if not written:
+        rebuilt.blank.add(grade_id)
+        return set()
+    last = cells[written[-1]]
+    cell.source = last.source
+    whole = "\n".join(cells[i].source for i in written)
+    if not wanted <= defined(last.source) and wanted <= defined(whole):
+        cell.source = whole
+        rebuilt.flags.append(Flag("split", f"The answer {grade_id} was split over {len(written)} cells."))
+    elif len(written) > 1:  # what earlier copies define may be needed by the last
+        cell.metadata["pioneers"] = {"before": [cells[i].source for i in written[:-1]]}
+    if last.kind != cell.cell_type:
+        rebuilt.flags.append(
+            Flag("type", f"The cell {grade_id} was {last.kind}; it is {cell.cell_type} again.")
+        )
+    if last.attachments and cell.cell_type == "markdown":
+        cell.attachments = last.attachments
+    return set(copies)
+
+
+def _restore(rebuilt: Rebuilt, cell: NotebookNode, copies: list[Cell]) -> None:
+    """Say what happened to a cell that students leave alone."""
+    grade_id = about(cell).grade_id
+    if not copies:
+        rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} had been deleted; it is back."))
+    elif len(copies) > 1:
+        rebuilt.flags.append(
+            Flag("copied", f"There were {len(copies)} cells {grade_id}; there is one again.")
+        )
+    if any(copy.source.strip() != cell.source.strip() for copy in copies):
+        rebuilt.flags.append(Flag("edited", f"The cell {grade_id} had been edited; it is as it was."))
+
+
+def _add_extras(notebook: NotebookNode, cells: list[Cell], place: dict[int, int], used: set[int]) -> None:
+    """Put each cell that the student added behind the cell of the lab that it followed."""
+    extras: dict[int, list[NotebookNode]] = defaultdict(list)
+    after = -1
+    for i, cell in enumerate(cells):
+        after = place.get(i, after)
+        if i not in used and cell.source.strip():
+            extras[after].append(_extra(cell))
+    whole = list(extras[-1])
+    for i, own in enumerate(notebook.cells):
+        before = own.metadata.pop("pioneers", {}).get("before", ())
+        whole += [_extra(Cell(own.cell_type, source, "", None, {})) for source in before]
+        whole += [own, *extras[i]]
+    for number, own in enumerate(whole):
+        own["id"] = about(own).get("grade_id", f"cell-{number}")
+    notebook.cells = whole
+
+
+def _extra(cell: Cell) -> NotebookNode:
+    make = new_code_cell if cell.kind == "code" else new_markdown_cell
+    extra = make(cell.source, metadata={"tags": [EXTRA]})
+    if cell.attachments and cell.kind == "markdown":
+        extra.attachments = cell.attachments
+    return extra

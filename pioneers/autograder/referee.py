@@ -1,0 +1,199 @@
+"""Marks a submission: runs its cells in the jail, calls its answers, and judges the results out here.
+
+The judge is the one that the student's own check cells use. Points come from checks that were made and
+passed, and from nothing else: no output of the student's process is ever read as a mark.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import torch
+from nbformat import NotebookNode
+from nbformat.v4 import new_output
+
+from pioneers.autograder.rebuild import EXTRA, Rebuilt
+from pioneers.autograder.screen import reaches
+from pioneers.autograder.session import Calls, Session
+from pioneers.autograder.skeleton import Skeleton, about, is_answer, is_check, is_manual, points
+from pioneers.autograder.submission import Flag
+from pioneers.autograder.worker import WorkerLost
+from pioneers.checks import Failure, Probe, explain, find
+from pioneers.checks.exercise import Exercise
+from pioneers.checks.judging import judge
+from pioneers.checks.report import headline, wrap
+from pioneers.checks.sections import reread
+
+SETUP = "setup"  # the cell of a lab whose imports its check cells use
+Asked = list[tuple[str, Sequence[Probe] | None]]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a cell earned.
+
+    Args:
+        grade_id: nbgrader's name for the cell.
+        points: it is worth.
+        score: it earned; None where a teacher decides.
+        exercise: its number and name.
+        cause: why points were lost, in words for the student; nothing hidden in it.
+        stage: where the check stopped.
+        mistake: the name of the mistake, where it is known.
+    """
+
+    grade_id: str
+    points: float
+    score: float | None
+    exercise: str = ""
+    cause: str = ""
+    stage: str = ""
+    mistake: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON keeps it."""
+        return asdict(self)
+
+
+def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark]:
+    """Run a rebuilt notebook from top to bottom and mark it; its cells get their outputs.
+
+    The hidden probes come last of all: once the student's process has seen one, nothing that it says goes
+    back to the student.
+
+    Args:
+        skeleton: the lab, with its hidden tests.
+        rebuilt: the submission.
+        session: where its cells run.
+    """
+    marks: dict[str, Mark] = {}
+    further: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and where it stands
+    for number, cell in enumerate(rebuilt.notebook.cells, 1):
+        grade_id = about(cell).get("grade_id", "")
+        if is_check(cell) and cell.cell_type == "code":
+            checks = asked(skeleton, grade_id)
+            hidden = [check for check in checks if check[1] is not None]
+            marks[grade_id] = check_cell(cell, [check for check in checks if check[1] is None], session)
+            if hidden and marks[grade_id].stage in ("", "unchecked"):
+                further.append((cell, hidden, len(session.sources)))
+        elif cell.cell_type == "code":
+            cell.outputs = session.cell(cell.source, grade_id or f"number {number}")
+        if is_manual(cell):
+            blank = grade_id in rebuilt.blank
+            cause = "Nothing was written here." if blank else ""
+            marks[grade_id] = Mark(grade_id, points(cell), 0.0 if blank else None, cause=cause)
+    for cell, hidden, position in further:
+        marks[about(cell).grade_id] = _further(cell, hidden, session, position)
+    for cell in rebuilt.notebook.cells:
+        if is_check(cell) and cell.cell_type == "code":
+            cell.outputs = [_verdict(marks[about(cell).grade_id])]
+    rebuilt.flags += session.flags
+    return _withhold(rebuilt, list(marks.values()))
+
+
+def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
+    """Leave earned points to a teacher where the code reaches into the process that calls it."""
+    own = [
+        cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
+    ]
+    found = sorted({name for cell in own if cell.cell_type == "code" for name in reaches(cell.source)})
+    if not found:
+        return marks
+    rebuilt.flags.append(
+        Flag("reaches further", f"The code uses {', '.join(found[:8])}; points wait for you.")
+    )
+    cause = f"Your code uses {', '.join(found[:8])}, which no answer needs; your teacher decides."
+    return [
+        replace(mark, score=None, cause=cause, stage="withheld") if mark.score else mark for mark in marks
+    ]
+
+
+def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
+    """The hidden probes, on what is defined in the end or, if that fails, where the check stands."""
+    if session.position is None:
+        mark = check_cell(cell, hidden, session)
+        if mark.score:
+            return mark
+    session.position = position
+    return check_cell(cell, hidden, session)
+
+
+def refused(skeleton: Skeleton, cause: str) -> list[Mark]:
+    """The marks of a submission that could not be read, and the ``cause``."""
+    graded = [cell for cell in skeleton.released.cells if is_check(cell) or is_manual(cell)]
+    return [Mark(about(cell).grade_id, points(cell), 0.0, cause=cause, stage="unreadable") for cell in graded]
+
+
+def asked(skeleton: Skeleton, grade_id: str) -> Asked:
+    """The checks that a check cell makes: exercise and probes, None for the public ones."""
+    checks: Asked = []
+
+    def note(key: str, answer: Any = None, *, probes: Sequence[Probe] | None = None) -> None:
+        checks.append((key, probes))
+
+    space: dict[str, Any] = {"torch": torch, "math": math, "Tensor": torch.Tensor, "Probe": Probe}
+    exec(skeleton.judging(SETUP), space)
+    space["check"] = note
+    exec(skeleton.judging(grade_id), space)
+    return checks
+
+
+def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
+    """Judge what a check cell asks; the first failure takes its points."""
+    grade_id, worth = about(cell).grade_id, points(cell)
+    name = headline(find(checks[0][0])) if checks else grade_id
+    for key, probes in checks:
+        exercise = find(key)
+        try:
+            failure = _examine(exercise, session, probes)
+        except Exception as error:  # no result of a stranger may stop the class
+            flag = Flag("judge stopped", f"{name}: {type(error).__name__}: {error}")
+            session.flags += [flag] if flag not in session.flags else []
+            failure = Failure("compared", ("Your result could not be compared; your teacher has been told.",))
+        if failure:
+            mistake = failure.diagnosis.name if failure.diagnosis else ""
+            cause = explain(exercise, failure) if probes is None else _discreetly(exercise, failure)
+            return Mark(grade_id, worth, 0.0, name, cause, failure.stage, mistake)
+    if not checks:
+        return Mark(
+            grade_id, worth, 0.0, name, "This cell makes no check; your teacher decides.", "unchecked"
+        )
+    return Mark(grade_id, worth, worth, name)
+
+
+def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | None) -> Failure | None:
+    """:func:`pioneers.checks.examine`, for an answer in another process."""
+    try:
+        parameters = session.parameters(exercise.name)
+    except WorkerLost as cause:
+        return Failure("runs", (f"Your notebook stopped before this could be checked: {cause}.",))
+    if parameters is None:
+        return Failure("exists", (f"There is no function called `{exercise.name}` when the check is made.",))
+    if parameters not in ("unknown", list(exercise.parameters)):
+        got = f"Got:      {exercise.name}({', '.join(parameters)})"
+        return Failure("signature", (f"Expected: {headline(exercise)}", got))
+    return judge(exercise, Calls(session, exercise), exercise.probes() if probes is None else probes)
+
+
+def _discreetly(exercise: Exercise, failure: Failure) -> str:
+    """A failure on a hidden probe: what kind it is and what to reread, not with which numbers."""
+    lines = [
+        f"{headline(exercise)} passes the checks of the notebook but not all further ones.",
+        f"Stopped at: {failure.stage}.",
+    ]
+    if failure.diagnosis:
+        lines += [
+            wrap(f"This looks like: {failure.diagnosis.name}.", "  "),
+            wrap(failure.diagnosis.why, "  "),
+            f"  Reread: {reread(failure.diagnosis.section, failure.diagnosis.equation)}",
+        ]
+    return "\n".join(lines)
+
+
+def _verdict(mark: Mark) -> NotebookNode:
+    """What the check cell shows to the teacher: the same words that the student gets."""
+    if mark.score:
+        said = f"{mark.exercise}: all checks passed ({mark.points:g} points)\n"
+        return new_output("stream", name="stdout", text=said)
+    return new_output("error", ename="CheckFailed", evalue=mark.exercise, traceback=mark.cause.splitlines())

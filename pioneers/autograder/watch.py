@@ -1,0 +1,66 @@
+"""Counts what all processes of a jail use together, and ends the jail that uses too much."""
+
+import os
+import signal
+import subprocess
+import threading
+
+import psutil  # type: ignore[import-untyped]
+
+from pioneers.autograder.jail import Limits
+
+EVERY = 0.1  # seconds
+GONE = 10  # seconds the kernel may take to clear away what was killed
+
+
+class Watch(threading.Thread):
+    """Watches a process and all that descend from it until they end; ``cause`` says why it ended them.
+
+    A limit of the kernel counts one process at a time, so that many small ones could take the machine.
+
+    Args:
+        process: the outermost process of the jail.
+        limits: what may be used.
+    """
+
+    def __init__(self, process: "subprocess.Popen[bytes]", limits: Limits) -> None:
+        super().__init__(daemon=True)
+        self.process, self.limits, self.cause, self.peak = process, limits, "", 0
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        """Look again and again."""
+        try:
+            outermost = psutil.Process(self.process.pid)
+            while not self.over.wait(EVERY):
+                self._look(outermost)
+        except psutil.NoSuchProcess:
+            pass
+
+    def _look(self, outermost: psutil.Process) -> None:
+        family = outermost.children(recursive=True)
+        memory = sum(resident(process) for process in family)
+        self.peak = max(self.peak, memory)
+        if memory > self.limits.memory:
+            self.end(f"used more than {self.limits.memory / 2**30:.1f} GiB of memory")
+        elif len(family) > self.limits.processes:
+            self.end(f"started more than {self.limits.processes} processes")
+
+    def end(self, cause: str = "") -> None:
+        """End the jail and all that is in it; when this returns, nothing of it is left."""
+        self.cause = self.cause or cause
+        try:
+            family = psutil.Process(self.process.pid).children(recursive=True)
+            # With the outermost process of a process namespace, all in it end.
+            os.killpg(self.process.pid, signal.SIGKILL)
+            psutil.wait_procs(family, timeout=GONE)
+        except (ProcessLookupError, psutil.NoSuchProcess):
+            pass
+
+
+def resident(process: psutil.Process) -> int:
+    """Bytes of memory that a process holds; 0 if it has ended."""
+    try:
+        return int(process.memory_info().rss)
+    except psutil.Error:
+        return 0

@@ -1,0 +1,159 @@
+"""The grader's end of a jailed process: orders go in, measured answers come out, in time or not at all."""
+
+import os
+import secrets
+import select
+import subprocess
+import sys
+import time
+from typing import Any
+
+from pioneers.autograder.jail import Limits, start
+from pioneers.autograder.jailed.wire import BadMessage, outcome_from_message, pack, unpack
+from pioneers.autograder.watch import Watch
+from pioneers.checks.exercise import Outcome, Probe
+
+START = 60.0  # seconds until the process must be ready: it imports torch
+
+
+class WorkerLost(Exception):
+    """The student's process ended, or was ended. The message says why, in words for the student."""
+
+
+class Worker:
+    """A process in a jail that runs a student's cells and calls the answers.
+
+    Args:
+        limits: what it may use.
+        trusted: without a jail; the class is trusted.
+
+    Raises:
+        WorkerLost: it does not start; the message holds what it said.
+    """
+
+    def __init__(self, limits: Limits, *, trusted: bool = False) -> None:
+        kernel = {
+            "RLIMIT_AS": limits.memory,
+            "RLIMIT_FSIZE": limits.file,
+            "RLIMIT_CPU": limits.cpu,
+            "RLIMIT_NOFILE": 512,
+            "RLIMIT_CORE": 0,
+        }
+        words = [f"{name}={value}" for name, value in kernel.items()]
+        command = [sys.executable, "-m", "pioneers.autograder.jailed.serve", *words]
+        self.process, self.limits = start(command, limits, trusted=trusted), limits
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            os.set_blocking(_number(pipe), False)
+        self.watch = Watch(self.process, limits)
+        self.watch.start()
+        self.deadline = time.monotonic() + START
+        self.seconds = START
+        if self._answer() != "ready":
+            raise self._lost("the process did not start as it should")
+
+    def cell(self, source: str, seconds: float) -> list[Any]:
+        """Run a cell; its outputs, unchecked.
+
+        Args:
+            source: of the cell.
+            seconds: it may take.
+
+        Raises:
+            WorkerLost: the process ended.
+        """
+        outputs = self._ask({"do": "cell", "source": source}, seconds)
+        return outputs if isinstance(outputs, list) else []
+
+    def parameters(self, name: str, seconds: float) -> list[str] | str | None:
+        """The parameters of the function called ``name``, within so many ``seconds``; None if there is none.
+
+        Raises:
+            WorkerLost: the process ended.
+        """
+        answer = self._ask({"do": "parameters", "name": name}, seconds)
+        if isinstance(answer, list):
+            return [str(parameter)[:80] for parameter in answer[:32]]
+        return "unknown" if isinstance(answer, str) else None
+
+    def call(self, name: str, probe: Probe, refuse: frozenset[str], seconds: float) -> Outcome:
+        """Call the function called ``name``.
+
+        Args:
+            name: of the function.
+            probe: its arguments; its name stays here.
+            refuse: torch functions it may not use.
+            seconds: it may take.
+
+        Raises:
+            WorkerLost: the process ended.
+        """
+        order = {"do": "call", "name": name, "args": dict(probe.args), "strided": probe.strided}
+        answer = self._ask(order | {"refuse": sorted(refuse)}, seconds)
+        try:
+            return outcome_from_message(answer, probe)
+        except BadMessage as error:
+            raise self._lost("the process sent what no call gives") from error
+
+    def close(self) -> None:
+        """End the process and everything it started."""
+        self.watch.over.set()
+        self.watch.end()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                pipe.close()
+
+    def _ask(self, order: dict[str, Any], seconds: float) -> Any:
+        self.seconds, self.deadline = seconds, time.monotonic() + seconds
+        nonce = secrets.token_hex(8)  # an answer to another order is no answer
+        rest = memoryview(pack(order | {"nonce": nonce}))
+        while rest:
+            self._wait(self.process.stdin, write=True)
+            try:
+                rest = rest[os.write(_number(self.process.stdin), rest) :]
+            except BlockingIOError:
+                continue
+            except BrokenPipeError:
+                raise self._lost("the process ended") from None
+        answer = self._answer()
+        if not isinstance(answer, dict) or answer.get("nonce") != nonce:
+            raise self._lost("the process sent what is no answer")
+        return answer.get("answer")
+
+    def _answer(self) -> Any:
+        try:
+            return unpack(self._exactly)
+        except BadMessage as error:
+            raise self._lost("the process sent what is no answer") from error
+
+    def _exactly(self, count: int) -> bytes:
+        data = bytearray()
+        while len(data) < count:
+            self._wait(self.process.stdout)
+            piece = os.read(_number(self.process.stdout), min(count - len(data), 1 << 20))
+            if not piece:
+                raise self._lost("the process ended")
+            data += piece
+        return bytes(data)
+
+    def _wait(self, pipe: Any, *, write: bool = False) -> None:
+        left = self.deadline - time.monotonic()
+        ways = ([], [pipe]) if write else ([pipe], [])
+        if left <= 0 or not any(select.select(*ways, [], left)):
+            raise self._lost(f"no answer within {self.seconds:.0f} seconds")
+
+    def _lost(self, cause: str) -> WorkerLost:
+        self.watch.end()
+        said = ""
+        try:
+            self.process.wait(5)
+            said = os.read(_number(self.process.stderr), 4096).decode(errors="replace").strip()
+        except (BlockingIOError, subprocess.TimeoutExpired):
+            pass
+        lines = said.splitlines()[-1:] if "start" in cause or self.seconds == START else []
+        return WorkerLost(": ".join([self.watch.cause or cause, *lines]))
+
+
+def _number(pipe: Any) -> int:
+    number: int = pipe.fileno()
+    return number

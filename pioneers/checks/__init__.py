@@ -1,0 +1,103 @@
+"""Checks that say what is wrong: the engine behind the check cells of the labs and behind the grader.
+
+>>> from pioneers.checks import check
+>>> def softmax(x, dim):
+...     weights = (x - x.amax(dim, keepdim=True)).exp()
+...     return weights / weights.sum(dim, keepdim=True)
+>>> check("1.1", softmax)
+1.1 softmax: all checks passed (10 points)
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pioneers.checks.calling import parameters_of, runner
+from pioneers.checks.exercise import Exercise, Probe
+from pioneers.checks.judging import Failure, judge
+from pioneers.checks.labs import find, numbers
+from pioneers.checks.report import headline, wrap
+from pioneers.checks.sections import reread
+
+__all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
+
+
+class CheckFailed(AssertionError):
+    """An answer did not pass. The message says what was expected, what came, and what to reread.
+
+    Args:
+        exercise: what was asked.
+        failure: what went wrong.
+    """
+
+    def __init__(self, exercise: Exercise, failure: Failure) -> None:
+        self.exercise, self.failure = exercise, failure
+        super().__init__(explain(exercise, failure))
+
+    def _render_traceback_(self) -> list[str]:
+        """What Jupyter shows instead of a traceback: the message, without our own frames."""
+        return str(self).splitlines()
+
+
+def check(
+    key: str, answer: Callable[..., Any] | None = None, *, probes: Sequence[Probe] | None = None
+) -> None:
+    """Check the answer to an exercise; print one line when it passes.
+
+    Args:
+        key: the exercise, ``"1.3"`` = lab 1, exercise 3.
+        answer: the function; when left out, the one of the right name in the notebook that calls.
+        probes: further probes to use instead of the public ones.
+
+    Raises:
+        CheckFailed: it did not pass.
+    """
+    exercise = find(key)
+    if answer is None:
+        answer = sys._getframe(1).f_globals.get(exercise.name)
+    failure = examine(exercise, answer, probes)
+    if failure:
+        raise CheckFailed(exercise, failure)
+    done = f"all checks passed ({exercise.points} points)" if probes is None else "further probes passed too"
+    print(f"{key} {exercise.name}: {done}")
+
+
+def examine(
+    exercise: Exercise, answer: Callable[..., Any] | None, probes: Sequence[Probe] | None = None
+) -> Failure | None:
+    """Judge an answer in this process: does it exist, does its signature fit, are its results right.
+
+    Args:
+        exercise: what is asked.
+        answer: the function; None when there is none.
+        probes: what it is called with; the public probes when left out.
+
+    Returns:
+        the first failure, or None when it passed.
+    """
+    if not callable(answer):
+        missing = f"There is no function called `{exercise.name}` yet. Keep the name, and run the cell above."
+        return Failure("exists", (missing,))
+    try:
+        parameters = parameters_of(answer)
+    except (TypeError, ValueError):
+        # A built-in function tells no signature; the probes will judge it.
+        parameters = list(exercise.parameters)
+    if parameters != list(exercise.parameters):
+        what = (f"Expected: {headline(exercise)}", f"Got:      {exercise.name}({', '.join(parameters)})")
+        return Failure("signature", what)
+    return judge(exercise, runner(answer, exercise), exercise.probes() if probes is None else probes)
+
+
+def explain(exercise: Exercise, failure: Failure) -> str:
+    """A failure in words a student can act on."""
+    lines = [f"{headline(exercise)} does not pass yet. Stopped at: {failure.stage}.", ""]
+    lines += [wrap(line, "  ") for line in failure.what]
+    if failure.diagnosis:
+        lines += [
+            "",
+            wrap(f"This looks like: {failure.diagnosis.name}.", "  "),
+            wrap(failure.diagnosis.why, "  "),
+            f"  Reread: {reread(failure.diagnosis.section, failure.diagnosis.equation)}",
+        ]
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""Calling an answer: a probe goes in, plain results come out. Nothing here judges."""
+
+import contextlib
+import inspect
+import io
+import traceback
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pioneers.checks.exercise import Exercise, Outcome, Probe, Run, is_real
+from pioneers.checks.guard import CHECKS, Guard
+
+NOT_WRITTEN = "not written yet"
+
+
+def runner(answer: Callable[..., Tensor], exercise: Exercise) -> Run:
+    """A :class:`Run` that calls ``answer`` in this process."""
+    return lambda probe: call(answer, probe, refuse=exercise.refuse)
+
+
+def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | None = None) -> Outcome:
+    """Call ``answer`` twice: once for its value, once more for the gradients.
+
+    Args:
+        answer: the function to call.
+        probe: its arguments.
+        refuse: torch functions it may not use; None for a function of ours, which may use anything.
+    """
+    args = arrange(probe)
+    before = {name: x.clone() for name, x in args.items() if isinstance(x, Tensor)}
+    try:
+        value, refused = _quietly(answer, args, refuse)
+    except Exception as error:
+        where = _own_line(error)
+        if "raise NotImplementedError" in where:
+            return Outcome(error=NOT_WRITTEN)
+        return Outcome(error=f"{type(error).__name__}: {error}", where=where)
+    if refused:
+        return Outcome(refused=refused)
+    changed = tuple(name for name, x in before.items() if _differ(x, args[name]))
+    if not isinstance(value, Tensor):
+        return Outcome(kind=type(value).__name__, changed=changed)
+    grads = _gradients(answer, probe, value) if value.is_floating_point() else {}
+    return Outcome(value=value.detach().clone(), changed=changed, grads=grads)
+
+
+def arrange(probe: Probe) -> dict[str, Any]:
+    """Fresh copies of a probe's arguments, laid out in memory as the probe says."""
+    return {
+        name: (_with_gaps(x) if probe.strided else x.clone()) if isinstance(x, Tensor) else x
+        for name, x in probe.args.items()
+    }
+
+
+def _with_gaps(x: Tensor) -> Tensor:
+    """The same numbers in every second place of a larger tensor."""
+    return torch.stack((x, torch.zeros_like(x)), dim=-1)[..., 0] if x.dim() else x.clone()
+
+
+def _differ(before: Tensor, after: Tensor) -> bool:
+    return not before.is_meta and not torch.equal(before, after)
+
+
+def _quietly(
+    answer: Callable[..., Any], args: Mapping[str, Any], refuse: frozenset[str] | None
+) -> tuple[Any, str]:
+    """Call with warnings and stderr held back (nbgrader gives no points to a cell that warns)."""
+    guard = contextlib.nullcontext() if refuse is None else Guard(refuse)
+    with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+        warnings.simplefilter("ignore")
+        try:
+            with guard:
+                value = answer(*args.values())
+        except Exception:
+            if not getattr(guard, "refused", ""):
+                raise
+            value = None
+    return value, getattr(guard, "refused", "")
+
+
+def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[str, Tensor | None]:
+    """Gradients of a weighted sum of the result; the weights are fixed and differ from place to place."""
+    args = arrange(probe)
+    leaves = {name: x.requires_grad_() for name, x in args.items() if is_real(x)}
+    # Copies that are not leaves: torch lets the answer work in place on them, and the judge sees it changed.
+    copies = {name: leaves[name] * 1 if name in leaves else x for name, x in args.items()}
+    weights = torch.arange(value.numel(), dtype=torch.float64).cos().to(value.dtype).reshape(value.shape)
+    try:
+        out, _ = _quietly(answer, copies, None)
+        grads = torch.autograd.grad((out * weights).sum(), list(leaves.values()), allow_unused=True)
+    except Exception:  # the answer worked a moment ago, on numbers that carry no gradient
+        return dict.fromkeys(leaves)
+    return dict(zip(leaves, grads, strict=True))
+
+
+def _own_line(error: Exception) -> str:
+    """The student's own line in the traceback: the last one that lies neither in a library nor here."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(CHECKS):
+            return f"line {frame.lineno} of {frame.name}: {frame.line}"
+    return ""
+
+
+def parameters_of(answer: Callable[..., Any]) -> list[str]:
+    """The parameter names of a function, an optional one with its default, as in ``mask=None``."""
+    return [
+        p.name if p.default is p.empty else f"{p.name}={p.default}"
+        for p in inspect.signature(answer).parameters.values()
+    ]

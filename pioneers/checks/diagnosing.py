@@ -1,0 +1,152 @@
+"""From a symptom to the name of the mistake behind it."""
+
+from dataclasses import dataclass
+
+import torch
+
+from pioneers.checks.calling import call
+from pioneers.checks.exercise import Exercise, Mistake, Outcome, Symptom, is_real
+from pioneers.checks.tolerance import TOLERANCE, close
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is known about a failure.
+
+    Args:
+        name: of the mistake.
+        why: it is one.
+        section: anchor of the lecture section to reread.
+        equation: label of the equation to reread.
+    """
+
+    name: str
+    why: str
+    section: str
+    equation: str
+
+
+def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
+    """The first mistake that explains the symptom: those of the exercise, then those any answer can make."""
+    for mistake in (*exercise.mistakes, *COMMON):
+        if mistake.shows(symptom) if mistake.shows else _is_twin(mistake, symptom):
+            section, equation = mistake.section or exercise.section, mistake.equation or exercise.equation
+            return Diagnosis(mistake.name, mistake.why, section, equation)
+    return None
+
+
+def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
+    """Whether the answer did on every probe what a function with this very mistake does."""
+    twin = mistake.twin
+    if twin is None or symptom.stage not in ("runs", "shape", "dtype", "finite", "value"):
+        return False
+    return all(_same(case.outcome, call(twin, case.probe)) for case in symptom.cases)
+
+
+def _same(got: Outcome, twin: Outcome) -> bool:
+    if got.value is None or twin.value is None:
+        return bool(got.error) and got.error == twin.error
+    if got.value.dtype != twin.value.dtype and not (is_real(got.value) and is_real(twin.value)):
+        return False
+    coarsest = max((x.dtype for x in (got.value, twin.value)), key=lambda dtype: TOLERANCE.get(dtype, 0))
+    return got.value.shape == twin.value.shape and close(got.value, twin.value, coarsest)
+
+
+def returns_nothing(symptom: Symptom) -> bool:
+    """The function ends without a return."""
+    return symptom.case.outcome.kind == "NoneType"
+
+
+def is_transposed(symptom: Symptom) -> bool:
+    """The right axes in another order."""
+    if symptom.stage != "shape":
+        return False
+    got, want = symptom.case.outcome.tensor.shape, symptom.case.expected.tensor.shape
+    return sorted(got) == sorted(want)
+
+
+def is_mask_of_numbers(symptom: Symptom) -> bool:
+    """Zeros and ones, or zeros and minus infinity, where a boolean mask is asked for."""
+    return symptom.stage == "dtype" and symptom.case.expected.tensor.dtype == torch.bool
+
+
+def loses_precision(symptom: Symptom) -> bool:
+    """Right to single precision only, though the inputs are in double."""
+    if symptom.stage != "value" or symptom.case.probe.dtype != torch.float64:
+        return False
+    return close(symptom.case.outcome.tensor, symptom.case.expected.tensor, torch.float32)
+
+
+def cuts_gradient(symptom: Symptom) -> bool:
+    """No gradient comes back to an input that the result depends on."""
+    return symptom.stage == "gradient" and None in symptom.case.outcome.grads.values()
+
+
+def has_nan_gradient(symptom: Symptom) -> bool:
+    """Finite results, gradients that are not."""
+    grads = symptom.case.outcome.grads.values()
+    return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
+
+
+def fails_on_gaps(symptom: Symptom) -> bool:
+    """Stops at ``view`` on a tensor that is not contiguous."""
+    return symptom.stage == "runs" and "view size is not compatible" in symptom.case.outcome.error
+
+
+COMMON = (
+    Mistake(
+        "the library does the work",
+        "The exercise asks for the very steps that this call hides. Its card says what you may use.",
+        shows=lambda symptom: symptom.stage == "allowed calls",
+    ),
+    Mistake(
+        "nothing returned",
+        "The function ends without a return statement, so Python returns None.",
+        shows=returns_nothing,
+    ),
+    Mistake(
+        "axes in another order",
+        "The axes have the right sizes in another order: a transpose is missing, or there is one too many.",
+        shows=is_transposed,
+    ),
+    Mistake(
+        "a mask of numbers",
+        "A mask here is boolean, True = may attend: numbers cannot be negated with ~ or combined with &.",
+        shows=is_mask_of_numbers,
+    ),
+    Mistake(
+        "another precision comes out",
+        "The result must have the dtype of the inputs, so that the next layer can take it as it is.",
+        shows=lambda symptom: symptom.stage == "dtype",
+    ),
+    Mistake(
+        "a detour through single precision",
+        "The result is right to about seven digits only: somewhere the numbers pass through float32.",
+        shows=loses_precision,
+    ),
+    Mistake(
+        "view on a tensor with gaps",
+        "view needs the numbers in one block of memory; after a transpose they are not: use reshape.",
+        shows=fails_on_gaps,
+    ),
+    Mistake(
+        "the input is overwritten",
+        "A step in place (x -= ..., masked_fill_, x[...] = ...) changes the caller's tensor too.",
+        shows=lambda symptom: symptom.stage == "inputs unchanged",
+    ),
+    Mistake(
+        "the gradient is cut",
+        "detach, .data, .item(), .numpy() and torch.tensor(...) copy numbers out of the graph.",
+        shows=cuts_gradient,
+    ),
+    Mistake(
+        "NaN in the gradient",
+        "A NaN made on the way and replaced at the end still comes back in the backward pass: never make it.",
+        shows=has_nan_gradient,
+    ),
+    Mistake(
+        "a tensor left on the CPU",
+        "A tensor made inside the function must be made where the inputs are: pass device=x.device.",
+        shows=lambda symptom: symptom.stage == "device",
+    ),
+)

@@ -1,0 +1,201 @@
+"""Judging results: from the most basic failure to the subtlest, stop at the first and say what it is.
+
+The judge sees results only. Whether they were computed in this process or in another makes no difference.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from pioneers.checks.calling import NOT_WRITTEN, call
+from pioneers.checks.diagnosing import Diagnosis, diagnose
+from pioneers.checks.exercise import Case, Exercise, Outcome, Probe, Property, Run, Symptom, is_real
+from pioneers.checks.report import difference, inputs, shape
+from pioneers.checks.tolerance import allowed, close
+
+OTHER_DEVICE = "is not on the expected device"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an answer gets no points.
+
+    Args:
+        stage: the stage that failed (``exists``, ``signature``, ..., ``device``).
+        what: what was expected and what came, one line each.
+        diagnosis: the known mistake behind it, when there is one.
+    """
+
+    stage: str
+    what: tuple[str, ...]
+    diagnosis: Diagnosis | None = None
+
+
+def judge(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
+    """Judge an answer, through ``run``, on ``probes``; None means that it passed."""
+    cases = tuple(Case(probe, run(probe), expected(exercise, probe)) for probe in probes)
+    for stage, look in STAGES.items():
+        for case in cases:
+            what = look(case)
+            if what:
+                where = "" if stage == "written" else f"Probe: {case.probe.name}"
+                lines = tuple(line for line in (where, *what) if line)
+                return Failure(stage, lines, diagnose(exercise, Symptom(stage, case, cases)))
+    for law in exercise.properties:
+        failure = _judge_property(exercise, law, run)
+        if failure:
+            return failure
+    return _judge_device(exercise, run, probes)
+
+
+def expected(exercise: Exercise, probe: Probe) -> Outcome:
+    """What the reference makes of a probe: computed in float64, then rounded to the probe's own type."""
+    exact = {name: x.double() if is_real(x) else x for name, x in probe.args.items()}
+    outcome = call(exercise.reference, replace(probe, args=exact))
+    if outcome.error:
+        raise RuntimeError(f"the reference of {exercise.key} fails on probe '{probe.name}': {outcome.error}")
+    if not outcome.tensor.is_floating_point():
+        return outcome
+    rounded = {name: x if x is None else x.to(probe.dtype) for name, x in outcome.grads.items()}
+    return replace(outcome, value=outcome.tensor.to(probe.dtype), grads=rounded)
+
+
+def _written(case: Case) -> tuple[str, ...]:
+    if case.outcome.error == NOT_WRITTEN:
+        return ("The function still raises NotImplementedError: replace that line by your answer, run its",
+                "cell, then run this one again.")  # fmt: skip
+    return ()
+
+
+def _allowed(case: Case) -> tuple[str, ...]:
+    if case.outcome.refused:
+        return (
+            f"Your answer calls {case.outcome.refused}, which is refused here: write the steps yourself.",
+        )
+    return ()
+
+
+def _runs(case: Case) -> tuple[str, ...]:
+    if case.outcome.error:
+        place = (f"at {case.outcome.where}",) if case.outcome.where else ()
+        return (inputs(case.probe), f"Your function raised {case.outcome.error}", *place)
+    return ()
+
+
+def _tensor(case: Case) -> tuple[str, ...]:
+    if case.outcome.kind:
+        return (f"Expected: a tensor {shape(case.expected.tensor)}", f"Got:      {case.outcome.kind}")
+    return ()
+
+
+def _shape(case: Case) -> tuple[str, ...]:
+    got, want = case.outcome.tensor, case.expected.tensor
+    if got.shape != want.shape:
+        return (inputs(case.probe), f"Expected shape: {shape(want)}", f"Got shape:      {shape(got)}")
+    return ()
+
+
+def _dtype(case: Case) -> tuple[str, ...]:
+    got, want = case.outcome.tensor, case.expected.tensor
+    if got.dtype != want.dtype:
+        return (inputs(case.probe), f"Expected dtype: {want.dtype}", f"Got dtype:      {got.dtype}")
+    return ()
+
+
+def _finite(case: Case) -> tuple[str, ...]:
+    bad = ~torch.isfinite(case.outcome.tensor)
+    if bad.any():
+        count = f"{int(bad.sum())} of the {bad.numel()} numbers you return are NaN or infinite."
+        return (inputs(case.probe), count, *difference(case.outcome.tensor, case.expected.tensor))
+    return ()
+
+
+def _value(case: Case) -> tuple[str, ...]:
+    got, want = case.outcome.tensor, case.expected.tensor
+    if not close(got, want, case.probe.dtype):
+        limit = allowed(case.probe.dtype) if want.is_floating_point() else ""
+        return (inputs(case.probe), *difference(got, want), limit)
+    return ()
+
+
+def _gradient(case: Case) -> tuple[str, ...]:
+    if case.outcome.changed:
+        return ()  # a step in place can break the backward pass too; the next stage names the cause
+    for name, want in case.expected.grads.items():
+        got = case.outcome.grads.get(name)
+        if want is None or (got is None and not want.any()):
+            continue
+        if got is None:
+            return (f"Right numbers, but no gradient reaches `{name}`: a layer built on this cannot learn.",)
+        if not close(got, want, case.probe.dtype, slack=10):
+            return (
+                f"Right numbers, but the gradient with respect to `{name}` is wrong.",
+                *difference(got, want),
+            )
+    return ()
+
+
+def _unchanged(case: Case) -> tuple[str, ...]:
+    if case.outcome.changed:
+        names = ", ".join(f"`{name}`" for name in case.outcome.changed)
+        return (f"Right numbers, but after the call the input {names} no longer holds what it held.",)
+    return ()
+
+
+STAGES: dict[str, Callable[[Case], tuple[str, ...]]] = {
+    "written": _written,
+    "allowed calls": _allowed,
+    "runs": _runs,
+    "returns a tensor": _tensor,
+    "shape": _shape,
+    "dtype": _dtype,
+    "finite": _finite,
+    "value": _value,
+    "gradient": _gradient,
+    "inputs unchanged": _unchanged,
+}
+
+
+class _NoValueError(Exception):
+    """The answer gave no tensor where a law needs one."""
+
+
+def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | None:
+    def value_only(probe: Probe) -> Outcome:
+        outcome = run(probe)
+        if outcome.value is None:
+            raise _NoValueError(f"{inputs(probe)}: {outcome.error or 'no tensor came back'}")
+        return outcome
+
+    what: tuple[str, ...]
+    try:
+        left, right = law.sides(value_only)
+    except _NoValueError as error:
+        what = (str(error),)
+    else:
+        if left.shape != right.shape:
+            what = (f"One side has shape {shape(left)}, the other {shape(right)}",)
+        elif close(left, right, left.dtype):
+            return None
+        else:
+            what = difference(left, right)
+    section, equation = law.section or exercise.section, law.equation or exercise.equation
+    return Failure("law", (f"Law: {law.name}", *what), Diagnosis(law.name, law.why, section, equation))
+
+
+def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
+    """Whether the answer makes tensors on the CPU while its inputs live elsewhere.
+
+    PyTorch's meta device has shapes but no numbers, and every machine has it. Anything else that fails
+    there (reading a number out of a tensor) is no fault of the answer and is passed over.
+    """
+    for probe in probes:
+        elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}
+        outcome = run(replace(probe, args=elsewhere))
+        if OTHER_DEVICE in outcome.error:
+            what = ("Right numbers, but the function would stop on a GPU:", outcome.error.partition(": ")[2])
+            case = Case(probe, outcome, outcome)
+            return Failure("device", what, diagnose(exercise, Symptom("device", case, (case,))))
+    return None

@@ -1,0 +1,57 @@
+"""Mistakes that show in one kind of probe only: the others come out right."""
+
+from collections.abc import Callable
+
+import torch
+
+from pioneers.checks.exercise import Case, Symptom
+from pioneers.checks.tolerance import close
+
+
+def wrong_only_where(chosen: Callable[[Case], bool]) -> Callable[[Symptom], bool]:
+    """Whether values are wrong in a chosen case, and right in every other."""
+
+    def shows(symptom: Symptom) -> bool:
+        if symptom.stage not in ("finite", "value") or not chosen(symptom.case):
+            return False
+        return all(_right(case) for case in symptom.cases if not chosen(case))
+
+    return shows
+
+
+def wrong_on(name: str) -> Callable[[Symptom], bool]:
+    """Whether values are wrong for the probe called ``name``, perhaps in half precision, nowhere else."""
+    only = wrong_only_where(lambda case: case.probe.name == name or _is_half(case))
+    return lambda symptom: (
+        only(symptom) and not all(_right(case) for case in symptom.cases if case.probe.name == name)
+    )
+
+
+def wrong_only_in_half_precision(symptom: Symptom) -> bool:
+    """Whether values are wrong in half precision, and right in any other."""
+    return wrong_only_where(_is_half)(symptom)
+
+
+def is_another_float(symptom: Symptom) -> bool:
+    """Floating-point numbers of another type than the one asked for."""
+    got, want = symptom.case.outcome.value, symptom.case.expected.value
+    return (
+        symptom.stage == "dtype"
+        and got is not None
+        and want is not None
+        and got.is_floating_point() == want.is_floating_point()
+    )
+
+
+def bends_the_gradient(symptom: Symptom) -> bool:
+    """A gradient comes back to every input, but a wrong one."""
+    grads = symptom.case.outcome.grads.values()
+    return symptom.stage == "gradient" and all(g is not None and not g.isnan().any() for g in grads)
+
+
+def _is_half(case: Case) -> bool:
+    return case.probe.dtype in (torch.float16, torch.bfloat16)
+
+
+def _right(case: Case) -> bool:
+    return close(case.outcome.tensor, case.expected.tensor, case.probe.dtype)

@@ -1,0 +1,69 @@
+"""Words for what was expected and what came."""
+
+import textwrap
+
+import torch
+from torch import Tensor
+
+from pioneers.checks.exercise import Exercise, Probe
+
+SHOWN = 6  # numbers of a row that are printed
+
+
+def shape(x: Tensor) -> str:
+    """The shape as a tuple of plain numbers, with spaces that do not break."""
+    return str(tuple(x.shape)).replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def inputs(probe: Probe) -> str:
+    """The arguments of a probe: shape and dtype of tensors, plain values otherwise."""
+    words = []
+    for name, x in probe.args.items():
+        dtype = str(x.dtype).removeprefix("torch.") if isinstance(x, Tensor) else ""
+        words.append(f"{name} {shape(x)} {dtype}" if dtype else f"{name}={x}")
+    return f"Inputs:   {', '.join(words)}"
+
+
+def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
+    """The row with the largest difference, expected and got, and how large it is and where.
+
+    Of a single number there is no row: it is given as it is.
+    """
+    if not want.is_floating_point():
+        got, want = got.long(), want.long()
+    if not want.dim():
+        return (f"Expected: {_number(want.item())}", f"Got:      {_number(got.item())}")
+    gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
+    worst = torch.unravel_index(gap.argmax(), gap.shape)
+    place = [int(i) for i in worst]
+    row = tuple(place[:-1])
+    start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN))
+    where = "".join(f"{i}, " for i in row) + f"{start}:{min(start + SHOWN, want.shape[-1])}"
+    window: tuple[int | slice, ...] = (*row, slice(start, start + SHOWN))
+    largest = float(gap.max())
+    size = f"{largest:.3g}" if largest != float("inf") else "not a number"
+    count = f"{int((gap > 0).sum())} of {gap.numel()} numbers differ"
+    return (
+        f"Expected: [{where}] = {_numbers(want[window])}",
+        f"Got:      [{where}] = {_numbers(got[window])}",
+        f"Largest difference: {size}, at {place}; {count}",
+    )
+
+
+def _numbers(row: Tensor) -> str:
+    return "[" + ", ".join(map(_number, row.tolist())) + "]"
+
+
+def _number(x: float) -> str:
+    """Four digits of a fraction, all digits of a whole number."""
+    return f"{x:.4g}" if isinstance(x, float) else str(x)
+
+
+def headline(exercise: Exercise) -> str:
+    """The exercise and its signature."""
+    return f"{exercise.key} {exercise.name}({', '.join(exercise.parameters)})"
+
+
+def wrap(text: str, label: str = "") -> str:
+    """A paragraph of at most 100 columns, the label in front, the rest indented under it."""
+    return textwrap.fill(text, 100, initial_indent=label, subsequent_indent=" " * len(label))

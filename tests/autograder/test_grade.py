@@ -1,0 +1,304 @@
+"""A class through ``pioneers grade``: every mark deserved, every loss explained, and killed at any moment."""
+
+import csv
+import random
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+
+from pioneers.analysis import experiment
+from pioneers.autograder import batch
+from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.jail import Limits, NoJail
+from pioneers.autograder.record import open_gradebook, standing
+from pioneers.autograder.screen import reaches
+from pioneers.autograder.single import earlier, grade, harmless
+from pioneers.checks import bank
+from pioneers.cli import grade as command
+from pioneers.cli import main
+
+from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores
+
+BANK = bank.load(ROOT / "labs" / "01_self_attention")
+KEYS = {"1.1": "softmax", "1.4": "causal_mask"}
+
+
+def wrong_answers():
+    """Students and their wrong answers; each makes one mistake in each exercise, as far as there are some."""
+    longest = max(len(BANK.wrong[key]) for key in KEYS)
+    return [{key: BANK.wrong[key][i] for key in KEYS if i < len(BANK.wrong[key])} for i in range(longest)]
+
+
+@pytest.fixture(scope="module")
+def room(jail, tmp_path_factory):
+    """A class, graded by the command."""
+    room = Classroom(tmp_path_factory.mktemp("class"))
+    for i, mistakes in enumerate(wrong_answers()):
+        answers = {KEYS[key]: wrong.source for key, wrong in mistakes.items()}
+        room.hand_in(f"wrong{i}", room.answered(**answers))
+    for i in range(2):
+        answers = {name: BANK.right[key][i].source for key, name in KEYS.items()}
+        room.hand_in(
+            f"right{i}", room.answered(**answers, experiment_reading="<script>alert(1)</script> level")
+        )
+    room.hand_in("blank", room.skeleton.released)
+    room.hand_in("broken", "{")
+    room.hand_in("=1+1", room.answered())
+    (room.folder / "submitted" / "right0" / LAB / "timestamp.txt").write_text("2026-03-01 12:00:00 UTC")
+    (room.folder / "submitted" / "right0" / LAB / "submission_secret.txt").write_text("made by the exchange")
+    (room.folder / "submitted" / "right1" / LAB / "timestamp.txt").write_text("when I felt like it")
+    assert main(["grade", str(room.folder), LAB, "--processes", "2"]) == 0
+    return room
+
+
+def page(room, student):
+    return (room.folder / "feedback" / student / LAB / f"{LAB}.html").read_text()
+
+
+def marks(room):
+    """All that the gradebook holds about points."""
+    return {
+        who: {name: cell["score"] for name, cell in cells.items()}
+        for who, cells in standing(room.folder, LAB).items()
+    }
+
+
+def test_wrong_answers_lose_their_points_with_their_own_diagnosis_and_no_others(room):
+    for i, mistakes in enumerate(wrong_answers()):
+        result = room.result(f"wrong{i}")
+        named = {mark["grade_id"]: mark["mistake"] for mark in result["marks"] if mark["mistake"]}
+        assert named == {f"check_{KEYS[key]}": wrong.diagnosis for key, wrong in mistakes.items()}
+        lost = {f"check_{KEYS[key]}": 0.0 for key in mistakes}
+        assert scores(result) == FULL | lost
+        for wrong in mistakes.values():
+            assert f"This looks like: {wrong.diagnosis}." in page(room, f"wrong{i}")
+
+
+def test_right_answers_get_full_marks_and_no_flags(room):
+    for student in ("right0", "right1", "=1+1"):
+        assert scores(room.result(student)) == FULL
+        assert not room.result(student)["flags"]
+        assert "waits" in page(room, student)
+
+
+def test_blank_and_broken_get_nothing_and_a_cause(room):
+    for student in ("blank", "broken"):
+        result = room.result(student)
+        assert sum(mark["score"] or 0 for mark in result["marks"]) == 0
+        assert all(mark["cause"] for mark in result["marks"] if mark["score"] == 0)
+    assert kinds(room.result("broken")) == {"refused"}
+    assert "not a notebook" in page(room, "broken")
+
+
+def test_the_gradebook_says_the_same_as_the_results(room):
+    held = standing(room.folder, LAB)
+    assert set(held) == set(Class(room.folder, LAB, Limits()).students())
+    for student, cells in held.items():
+        for mark in room.result(student)["marks"]:
+            assert cells[mark["grade_id"]]["score"] == (mark["score"] or 0)
+            assert cells[mark["grade_id"]]["waits"] == (mark["score"] is None)
+    with open_gradebook(room.folder) as book:
+        assert str(book.find_submission(LAB, "right0").timestamp) == "2026-03-01 12:00:00"
+        assert book.find_submission(LAB, "right1").timestamp is None
+
+
+def test_the_exchange_takes_the_feedback(room, tmp_path):
+    options = [f"--Exchange.root={tmp_path}", "--CourseDirectory.student_id=right0", "--course=pioneers"]
+    run = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "release_feedback", LAB, *options],
+        cwd=room.folder, capture_output=True, text=True,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    (released,) = (tmp_path / "pioneers" / "feedback").glob("*.html")
+    assert released.read_text() == page(room, "right0")
+
+
+def test_marks_made_by_hand_survive_and_grading_again_changes_nothing(room, capsys):
+    with open_gradebook(room.folder) as book:
+        grade = book.find_grade("experiment_reading", LAB, LAB, "right0")
+        grade.manual_score, grade.needs_manual_grade = 3.0, False
+        book.find_comment("experiment_reading", LAB, LAB, "right0").manual_comment = "Well <seen>."
+        book.db.commit()
+    before = marks(room)
+    seconds = room.result("right0")["seconds"]
+    assert main(["grade", str(room.folder), LAB, "--processes", "2"]) == 0
+    assert room.result("right0")["seconds"] == seconds  # not graded again
+    assert marks(room) == before
+    assert before["right0"]["experiment_reading"] == 3.0
+    assert not standing(room.folder, LAB)["right0"]["experiment_reading"]["waits"]
+    assert "Well &lt;seen&gt;." in page(room, "right0")
+    assert "reports" in capsys.readouterr().out
+
+
+def test_a_table_for_each_system(room):
+    reports = room.folder / "reports" / LAB
+    head, possible, *rows = csv.reader((reports / "canvas.csv").open())
+    assert (head[0], head[-1], possible[-1]) == ("Student", LAB, "28")
+    totals = {row[0]: float(row[-1]) for row in rows}
+    assert (totals["blank"], totals["wrong0"], totals["right1"]) == (0, 0, 18)
+    assert "'=1+1" in totals
+    moodle = dict(csv.reader((reports / "moodle.csv").open()))
+    assert (moodle["username"], moodle["right1"]) == (LAB, "18")
+
+
+def test_the_class_page_counts_mistakes_and_shows_flags(room):
+    text = (room.folder / "reports" / LAB / "class.html").read_text()
+    for mistakes in wrong_answers():
+        assert all(f"<td>{wrong.diagnosis}</td>" in text for wrong in mistakes.values())
+    assert "<td>broken</td><td>refused</td>" in text
+
+
+def test_no_page_carries_a_hidden_probe_or_a_script(room):
+    text = "".join(path.read_text() for path in room.folder.glob("feedback/*/*/*.html"))
+    hidden = room.skeleton.judging("check_softmax").split("HIDDEN TESTS")[1]
+    names = [line.split('"')[1] for line in hidden.splitlines() if "Probe(" in line and '"' in line]
+    assert len(names) >= 3
+    assert not [name for name in names if name in text]
+    assert "<script" not in text
+    graded = nbformat.read(room.folder / "autograded" / "right0" / LAB / f"{LAB}.ipynb", as_version=4)
+    assert "<script" not in nbformat.writes(harmless(graded))
+
+
+def orphans():
+    """Processes of a killed grader that did not die with it."""
+    listing = subprocess.run(["ps", "-eo", "ppid,args"], capture_output=True, text=True).stdout
+    lines = [line.split(None, 1) for line in listing.splitlines()]
+    return {words for ppid, words in lines if ppid == "1" and "spawn_main" in words and sys.prefix in words}
+
+
+@pytest.mark.timeout(300)
+def test_killed_at_random_moments_it_ends_with_the_same_marks(room, jail, tmp_path):
+    other = Classroom(tmp_path / "killed")
+    for student in ("blank", "broken", "right0", "wrong0", "wrong1"):
+        source = room.folder / "submitted" / student / LAB / f"{LAB}.ipynb"
+        other.hand_in(student, source.read_bytes())
+    words = [sys.executable, "-m", "pioneers", "grade", str(other.folder), LAB, "--processes", "2"]
+    seed = random.SystemRandom().randrange(10**6)
+    print(f"moments drawn with seed {seed}")  # pytest shows it when the test fails
+    moments, before = random.Random(seed), orphans()
+    for _ in range(10):
+        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun, results = time.monotonic(), other.folder / "reports" / LAB / "results"
+        while process.poll() is None and time.monotonic() - begun < 8 and not list(results.glob("*.started")):
+            time.sleep(0.02)
+        time.sleep(moments.uniform(0, 2))
+        process.kill()
+        process.wait()
+    assert subprocess.run(words, capture_output=True).returncode == 0
+    assert not orphans() - before
+    undisturbed = {who: points for who, points in marks(room).items() if who in marks(other)}
+    undisturbed["right0"]["experiment_reading"] = 0.0  # marked by hand in the other course
+    assert marks(other) == undisturbed
+    with open_gradebook(other.folder) as book:
+        assert book.db.connection().exec_driver_sql("pragma integrity_check").scalar() == "ok"
+    assert not list(other.folder.rglob("*.part"))
+
+
+def test_a_grader_process_that_dies_costs_nobody_else_anything(room, jail, tmp_path, monkeypatch):
+    other = Classroom(tmp_path / "dies")
+    for student in ("broken", "fatal"):
+        other.hand_in(student, "{")
+    what = Class(other.folder, LAB, jail)
+
+    def dies_with_fatal(what, students, processes):
+        batch._started(what, "fatal").parent.mkdir(parents=True, exist_ok=True)
+        batch._started(what, "fatal").touch()
+        yield from (grade(other.skeleton, other.folder, s, jail) for s in list(students) if s != "fatal")
+
+    monkeypatch.setattr(batch, "_round", dies_with_fatal)
+    results = {result["student"]: result for result in grade_class(what, processes=1)}
+    assert kinds(results["fatal"]) == {"grader failed"}
+    assert kinds(results["broken"]) == {"refused"}
+    assert earlier(other.folder, "fatal", LAB) == results["fatal"]
+    assert {mark["score"] for mark in results["fatal"]["marks"]} == {None}
+
+
+def test_a_fault_of_the_grader_itself_is_flagged_and_left_to_the_teacher(room, tmp_path, monkeypatch):
+    other = Classroom(tmp_path / "fault")
+    other.hand_in("unlucky", other.answered())
+    monkeypatch.setattr(batch, "grade", lambda *args, **kwargs: {}["nothing"])
+    monkeypatch.setattr(batch, "_OURS", [Class(other.folder, LAB, Limits()), other.skeleton])
+    batch._started(batch._OURS[0], "").parent.mkdir(parents=True)
+    result = batch._grade("unlucky")
+    assert "KeyError" in result["flags"][0]["text"]
+    assert scores(result) == dict.fromkeys(FULL)
+
+
+def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, monkeypatch, capsys):
+    def no_jail(limits):
+        raise NoJail("user namespaces are forbidden")
+
+    monkeypatch.setattr(command, "holes", no_jail)
+    assert main(["grade", str(room.folder), LAB]) == 1
+    assert "user namespaces are forbidden" in capsys.readouterr().err
+    assert main(["grade", str(room.folder), LAB, "--trust-this-class"]) == 0
+    assert "this class is trusted with all that you can read" in capsys.readouterr().err
+    monkeypatch.setattr(command, "holes", lambda limits: ["reach the network of this machine"])
+    assert main(["grade", str(room.folder), LAB]) == 1
+    assert "a student could reach the network" in capsys.readouterr().err
+
+
+def test_what_is_missing_is_named(room, tmp_path, capsys):
+    assert main(["grade", str(tmp_path), LAB]) == 1
+    assert "has no gradebook.db; in it: nbgrader generate_assignment small" in capsys.readouterr().err
+    assert main(["grade", str(room.folder), "other"]) == 1
+    assert "the gradebook does not know other" in capsys.readouterr().err
+    empty = Classroom(tmp_path / "empty")
+    assert main(["grade", str(empty.folder), LAB]) == 1
+    assert "nobody handed in small" in capsys.readouterr().err
+
+
+HONEST = [
+    "!pip install torch\nimport torch\n%matplotlib inline",
+    "%%time\nmodel.eval()\nlist(model.modules())\nimport re\nre.compile('a')",
+    "from pioneers.checks import check\nfrom IPython.display import display\ngetattr(x, 'shape')",
+    "from torch.nn import functional as F\nimport numpy as np\nx.grad.fn",
+    "this is no Python",
+]
+REACHING = {
+    "import pioneers.checks.guard": "pioneers.checks.guard",
+    "from pioneers.checks import calling": "pioneers.checks.calling",
+    "from pioneers import autograder": "pioneers.autograder",
+    "import pioneers.autograder.jailed.serve": "pioneers.autograder.jailed.serve",
+    "import pioneers\npioneers.autograder.referee": "pioneers.autograder",
+    "import pioneers_labs": "pioneers_labs",
+    "open('pioneers_labs/05_bert/label.py')": "pioneers_labs",
+    "import pioneers.checks as checks\nchecks.guard": "checks.guard",
+    "__import__('pioneers.checks.guard')": "__import__",
+    "exec('x')": "exec",
+    "getattr(torch, 'sca' + 'led')": "getattr",
+    "import not_installed_anywhere": "not_installed_anywhere",
+    "from sys import modules": "sys.modules",
+    "%run thing.py": "%run thing.py",
+    "class T:\n    def __torch_function__(self): pass": "__torch_function__",
+}
+
+
+@pytest.mark.parametrize("source", HONEST)
+def test_honest_code_reaches_for_nothing(source):
+    assert reaches(source) == []
+
+
+@pytest.mark.parametrize("source", REACHING)
+def test_code_that_reaches_further_is_named(source):
+    assert REACHING[source] in reaches(source)
+
+
+def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of_nbgraders_time():
+    (row,) = experiment("class_of_200")["rows"]
+    assert row["submissions"] + row["hostile"] == row["results"] == 200
+    assert row["without_cause"] == 0
+    assert row["ratio"] == pytest.approx(row["pioneers"] / row["nbgrader"], rel=1e-3)
+    assert row["ratio"] <= 0.5
+    assert row["gib"] <= 3 * row["processors"] + 1  # the limit of each submission, and the grader itself
+
+
+def test_markup_in_a_text_cell_is_shown_and_never_run():
+    source = "$x<y$ <script>steal()</script> <b onclick='steal()'>bold</b> <a-b> <p-x>"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(source)])
+    assert harmless(notebook).cells[0].source == (
+        "$x&lt;y$ &lt;script&gt;steal()&lt;/script&gt; <b>bold</b> &lt;a-b&gt; &lt;p-x&gt;"
+    )

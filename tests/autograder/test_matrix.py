@@ -1,0 +1,47 @@
+"""The kill matrix again, through the jail: whether here or there, an answer gets the same verdict."""
+
+import pytest
+
+from pioneers.autograder.referee import asked, check_cell
+from pioneers.autograder.session import Session
+from pioneers.autograder.skeleton import Skeleton, about, is_check
+from pioneers.checks import bank, find
+
+from .classroom import ROOT, release
+
+LABS = sorted(source.parent for source in (ROOT / "labs").glob("*/lab.md"))
+
+
+@pytest.fixture(scope="module", params=LABS, ids=lambda folder: folder.name)
+def verdicts(request, jail):
+    """Exercise → (answer, its mark), each given to one jailed process after the other."""
+    notebook = release.read(request.param / "lab.md")
+    skeleton = Skeleton(request.param.name, notebook, notebook)
+    cells = {about(cell).grade_id: cell for cell in notebook.cells if about(cell)}
+    answers, session = bank.load(request.param), Session(jail)
+    session.cell(cells["setup"].source, "setup")
+    found = {}
+    for key in answers.wrong:
+        cell = cells[f"check_{find(key).name}"]
+        assert is_check(cell)
+        for answer in (*answers.wrong[key], *answers.right[key]):
+            session.cell(answer.source, key)
+            mark = check_cell(cell, asked(skeleton, about(cell).grade_id), session)
+            found.setdefault(key, []).append((answer, mark))
+    session.close()
+    assert not session.flags
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_wrong_answers_lose_and_are_named_and_right_ones_get_everything(verdicts):
+    wrong = {
+        (key, answer.misconception): (mark.mistake, answer.diagnosis)
+        for key, pairs in verdicts.items()
+        for answer, mark in pairs
+        if isinstance(answer, bank.Wrong) and (mark.score != 0 or mark.mistake != answer.diagnosis)
+    }
+    assert wrong == {}
+    right = [mark for pairs in verdicts.values() for answer, mark in pairs if isinstance(answer, bank.Right)]
+    assert len(right) >= 12
+    assert [mark for mark in right if mark.score != mark.points] == []

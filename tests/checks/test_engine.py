@@ -1,0 +1,284 @@
+"""The stages in order, what each says, and what an honest answer may do without being accused."""
+
+import sys
+import textwrap
+import warnings
+
+import pytest
+import torch
+from torch import Tensor
+
+from pioneers.checks import CheckFailed, Probe, check, examine
+from pioneers.checks.calling import arrange, call, parameters_of
+from pioneers.checks.draw import normals
+from pioneers.checks.exercise import Exercise, Mistake, Outcome, Property
+from pioneers.checks.judging import judge
+from pioneers.checks.tolerance import TOLERANCE, close
+
+
+def double(x: Tensor, times: int = 2) -> Tensor:
+    return times * x
+
+
+def exercise(**changes) -> Exercise:
+    """Doubling a tensor, with a mistake known by name."""
+    settings = {
+        "key": "0.1",
+        "name": "double",
+        "parameters": ("x",),
+        "points": 3,
+        "section": "sec-lookup",
+        "equation": "eq-softmax",
+        "reference": lambda x: 2 * x,
+        "probes": lambda: [
+            Probe("plain", {"x": normals(1)(3, 5)}),
+            Probe("wide", {"x": normals(2)(5, 7).double()}),
+        ],
+        "mistakes": (Mistake("squared", "Two times x is not x times x.", lambda x: x * x),),
+    }
+    return Exercise(**settings | changes)
+
+
+def overwrite(x):
+    x *= 2
+    return x
+
+
+def no_return(x):
+    2 * x
+
+
+def stops(x):
+    raise ValueError("no idea")
+
+
+STAGES = {
+    "exists": (None, None),
+    "signature": (lambda y: 2 * y, None),
+    "runs": (stops, None),
+    "returns a tensor": (no_return, "nothing returned"),
+    "shape": (lambda x: 2 * x.T, "axes in another order"),
+    "dtype": (lambda x: 2 * x.float(), "another precision comes out"),
+    "finite": (lambda x: 2 * x / 0, None),
+    "value": (lambda x: x * x, "squared"),
+    "gradient": (lambda x: 2 * x.detach(), "the gradient is cut"),
+    "inputs unchanged": (overwrite, "the input is overwritten"),
+    "device": (lambda x: 2 * x + torch.zeros(x.shape), "a tensor left on the CPU"),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_each_stage_stops_the_answer_that_fails_there(stage) -> None:
+    answer, diagnosis = STAGES[stage]
+    failure = examine(exercise(), answer)
+    assert failure.stage == stage
+    assert (failure.diagnosis.name if failure.diagnosis else None) == diagnosis
+
+
+def test_a_right_answer_passes_in_other_words_too() -> None:
+    assert examine(exercise(), lambda x: x + x) is None
+    assert examine(exercise(), lambda x: torch.stack((x, x)).sum(0)) is None
+
+
+def test_the_most_basic_failure_on_any_probe_comes_first() -> None:
+    failure = examine(exercise(), lambda x: x * x if x.dtype == torch.float32 else x[0])
+    assert failure.stage == "shape"
+
+
+def test_single_precision_inside_is_noticed_where_doubles_come_in() -> None:
+    failure = examine(exercise(), lambda x: (2 * (x.float() / 3) * 3).to(x.dtype))
+    assert failure.diagnosis.name == "a detour through single precision"
+
+
+def test_nan_in_the_gradient_alone_is_noticed() -> None:
+    failure = examine(exercise(), lambda x: 2 * x + (x.detach() * 0 + (x - x).sqrt()).nan_to_num() * 0)
+    assert failure.stage == "gradient"
+    assert failure.diagnosis.name == "NaN in the gradient"
+
+
+def test_a_law_is_checked_after_the_values() -> None:
+    def sides(run):
+        whole = run(Probe("law", {"x": torch.ones(7, 2)})).value
+        return whole[:1], run(Probe("law", {"x": torch.ones(1, 2)})).value
+
+    law = Property("rows are independent", "Each row is doubled by itself.", sides)
+    failure = examine(exercise(properties=(law,)), lambda x: 2 * x + 1.0 * (len(x) == 7))
+    assert failure.stage == "law"
+    assert failure.diagnosis.name == "rows are independent"
+    assert examine(exercise(properties=(law,)), lambda x: 2 * x) is None
+
+
+def test_an_answer_that_stops_or_changes_shape_where_a_law_looks_is_told_so() -> None:
+    def sides(run):
+        return run(Probe("law", {"x": torch.ones(7, 2)})).value, 2 * torch.ones(7, 2)
+
+    lawful = exercise(properties=(Property("tall tensors too", "Shape is free.", sides),))
+    stopped = examine(lawful, lambda x: 2 * x if len(x) < 7 else stops(x))
+    assert (stopped.stage, "no idea" in stopped.what[1]) == ("law", True)
+    shrunk = examine(lawful, lambda x: 2 * x[:6])
+    assert (shrunk.stage, "(6," in shrunk.what[1]) == ("law", True)
+
+
+def test_the_judge_knows_an_answer_only_by_its_results() -> None:
+    """Any callable from probe to outcome will do, as one that asks another process would."""
+    seen = []
+
+    def run(probe):
+        seen.append(probe.name)
+        return call(lambda x: x * x, probe)
+
+    assert judge(exercise(), run, exercise().probes()).diagnosis.name == "squared"
+    assert seen == ["plain", "wide"]
+
+
+def test_numbers_with_gaps_are_the_same_numbers() -> None:
+    x = normals(3)(3, 5)
+    given = arrange(Probe("gaps", {"x": x, "n": 2}, strided=True))
+    assert torch.equal(given["x"], x)
+    assert not given["x"].is_contiguous()
+    assert given["n"] == 2
+
+
+def test_warnings_and_stderr_of_an_answer_stay_out_of_the_notebook(capsys) -> None:
+    def noisy(x):
+        warnings.warn("careful", stacklevel=1)
+        print("a line", file=sys.stderr)
+        return 2 * x
+
+    assert examine(exercise(), noisy) is None
+    assert capsys.readouterr().err == ""
+
+
+def test_a_mask_of_the_wrong_kind_is_not_taken_for_another_mistake() -> None:
+    masks = exercise(
+        reference=lambda x: x > 0, mistakes=(Mistake("inverted", "The other way round.", lambda x: x <= 0),)
+    )
+    assert examine(masks, lambda x: x <= 0).diagnosis.name == "inverted"
+    assert examine(masks, lambda x: (x <= 0).float()).diagnosis.name == "a mask of numbers"
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_tolerances_forgive_rounding_and_nothing_more(dtype) -> None:
+    x = normals(4)(1000, dtype=dtype)
+    unit = torch.finfo(dtype).eps
+    assert close(x * (1 + unit), x, dtype)
+    assert not close(x * 1.1 + 0.1, x, dtype)
+
+
+def test_no_tolerance_lets_single_precision_pass_for_double() -> None:
+    x = normals(5)(100, dtype=torch.float64)
+    assert not close(x.float().double(), x, torch.float64)
+
+
+def test_the_message_says_what_came_and_what_to_reread() -> None:
+    with pytest.raises(CheckFailed) as caught:
+        check("1.4", lambda num_queries, num_keys: torch.ones(num_queries, num_keys).tril() > 0)
+    expected = """\
+        1.4 causal_mask(num_queries, num_keys) does not pass yet. Stopped at: value.
+
+          Probe: 3 new queries after 4 earlier keys
+          Inputs:   num_queries=3, num_keys=7
+          Expected: [0, 0:6] = [1, 1, 1, 1, 1, 0]
+          Got:      [0, 0:6] = [1, 0, 0, 0, 0, 0]
+          Largest difference: 1, at [0, 1]; 12 of 21 numbers differ
+
+          This looks like: aligned top left.
+          Fewer queries than keys means the last tokens: shift the diagonal by num_keys - num_queries.
+          Reread: lecture 2, “The causal mask: no looking ahead”: #sec-causal, #equation-eq-mask"""
+    assert str(caught.value) == textwrap.dedent(expected)
+    assert caught.value._render_traceback_() == str(caught.value).splitlines()
+
+
+def test_whole_numbers_are_shown_to_the_last_digit() -> None:
+    whole = exercise(probes=lambda: [Probe("large", {"x": torch.tensor([[5_000_000_000, 7]])})])
+    shown = "\n".join(examine(whole, lambda x: 2 * x - 1).what)
+    assert "Expected: [0, 0:2] = [10000000000, 14]" in shown
+    assert "Got:      [0, 0:2] = [9999999999, 13]" in shown
+
+
+def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:
+    def causal_mask(num_queries, num_keys):
+        return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)
+
+    with pytest.raises(CheckFailed, match="mat1 and mat2 shapes cannot be multiplied") as caught:
+        check("1.4", causal_mask)
+    assert "of causal_mask: return torch.ones(num_queries, num_keys) @ torch.ones(2, 2)" in str(caught.value)
+
+
+def test_an_exception_is_no_known_mistake_unless_it_is_the_very_same() -> None:
+    def product(x):
+        return x @ x
+
+    wrong_product = exercise(mistakes=(Mistake("multiplied by itself", "x is not square.", lambda x: x @ x),))
+    assert examine(wrong_product, product).diagnosis.name == "multiplied by itself"
+    assert examine(wrong_product, lambda x: undefined).diagnosis is None  # noqa: F821
+
+
+def test_success_prints_one_short_line(capsys) -> None:
+    def causal_mask(num_queries, num_keys):
+        return torch.ones(num_queries, num_keys).tril(num_keys - num_queries) > 0
+
+    check("1.4", causal_mask)
+    check("1.4", causal_mask, probes=[Probe("more", {"num_queries": 2, "num_keys": 5})])
+    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: further probes passed too"]
+    assert capsys.readouterr().out.splitlines() == lines
+
+
+def test_the_answer_is_found_by_name_where_check_is_called() -> None:
+    space = {"check": check}
+    with pytest.raises(CheckFailed, match="no function called `causal_mask` yet"):
+        exec('check("1.4")', space)
+    space["causal_mask"] = 3
+    with pytest.raises(CheckFailed, match="no function called `causal_mask` yet"):
+        exec('check("1.4")', space)
+
+
+@pytest.mark.parametrize("outcome", [Outcome(error="ValueError: no idea"), Outcome(kind="list")])
+def test_an_outcome_without_a_tensor_says_what_came_instead(outcome) -> None:
+    with pytest.raises(ValueError, match=f"no tensor came back: {outcome.error or outcome.kind}"):
+        _ = outcome.tensor
+
+
+def test_an_exercise_whose_inputs_are_no_tensors_is_judged_by_its_results_own_type() -> None:
+    halves = exercise(
+        parameters=("n",),
+        reference=lambda n: torch.arange(n) / 2,
+        probes=lambda: [Probe("plain", {"n": 5})],
+        mistakes=(),
+    )
+    assert examine(halves, lambda n: torch.arange(n) * 0.5) is None
+    assert examine(halves, lambda n: torch.arange(n) * 0.5001).stage == "value"
+
+
+def test_a_single_number_is_shown_as_it_is() -> None:
+    total = exercise(reference=lambda x: x.sum(), probes=lambda: [Probe("plain", {"x": torch.ones(3)})])
+    failure = examine(total, lambda x: x.sum() + 0.5)
+    assert failure.what[2:4] == ("Expected: 3", "Got:      3.5")
+
+
+def test_a_builtin_without_a_signature_is_judged_by_its_results() -> None:
+    with pytest.raises(ValueError, match="no signature found"):
+        parameters_of(int)
+    assert examine(exercise(), int).stage == "runs"
+
+
+def test_a_broken_reference_is_the_authors_fault_and_stops_the_check() -> None:
+    broken = exercise(reference=lambda x: x @ x)
+    with pytest.raises(RuntimeError, match=r"reference of 0\.1 fails on probe 'plain': RuntimeError: mat1"):
+        examine(broken, lambda x: 2 * x)
+
+
+def test_what_is_not_written_yet_is_no_mistake() -> None:
+    def not_written(x):
+        raise NotImplementedError
+
+    failure = examine(exercise(), not_written)
+    assert (failure.stage, failure.diagnosis) == ("written", None)
+
+
+@pytest.mark.parametrize("reference", [lambda x, y: 2 * x, lambda x, y: 2 * x + 0 * y])
+@pytest.mark.parametrize("answer", [lambda x, y: 2 * x, lambda x, y: 2 * x + 0 * y])
+def test_an_input_without_influence_needs_no_gradient(reference, answer) -> None:
+    pair = {"x": normals(1)(3, 5), "y": normals(2)(3, 5)}
+    unused = exercise(parameters=("x", "y"), reference=reference, probes=lambda: [Probe("plain", pair)])
+    assert examine(unused, answer) is None

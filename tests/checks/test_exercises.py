@@ -1,0 +1,63 @@
+"""Each exercise: its probes tell every known mistake from the reference and from each other."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from pioneers.checks import find, numbers
+from pioneers.checks.calling import call
+from pioneers.checks.judging import judge
+from pioneers.checks.sections import SECTIONS
+
+LECTURES = Path(__file__).parents[2] / "lectures"
+TWINS = [
+    pytest.param(key, number, id=f"{key}-{mistake.name}")
+    for key in numbers()
+    for number, mistake in enumerate(find(key).mistakes)
+    if mistake.twin
+]
+
+
+@pytest.mark.parametrize("key", numbers())
+def test_the_reference_passes_its_own_probes(key) -> None:
+    exercise = find(key)
+    start = time.thread_time()
+    assert judge(exercise, lambda probe: call(exercise.reference, probe), exercise.probes()) is None
+    assert time.thread_time() - start < 5, "a student waits for this answer"
+
+
+@pytest.mark.parametrize(("key", "number"), TWINS)
+def test_every_known_mistake_is_caught_and_recognised_as_itself(key, number) -> None:
+    exercise = find(key)
+    mistake = exercise.mistakes[number]
+    failure = judge(exercise, lambda probe: call(mistake.twin, probe), exercise.probes())
+    assert failure.diagnosis.name == mistake.name
+    assert failure.diagnosis.why == mistake.why
+
+
+@pytest.mark.parametrize("key", numbers())
+def test_probes_are_the_same_each_time(key) -> None:
+    first, second = find(key).probes(), find(key).probes()
+    assert [probe.name for probe in first] == [probe.name for probe in second]
+    assert all(str(a.args) == str(b.args) for a, b in zip(first, second, strict=True))
+
+
+def test_sections_and_equations_are_those_of_the_lectures() -> None:
+    titles, equations = {}, set()
+    for page in LECTURES.glob("*.md"):
+        text = page.read_text()
+        found = re.findall(r"^\((sec-[\w-]+)\)=\n#+ (.+)$", text, flags=re.MULTILINE)
+        titles |= {anchor: f"lecture {int(page.name[:2])}, “{title}”" for anchor, title in found}
+        equations |= set(re.findall(r"^\$\$ \((eq-[\w-]+)\)$", text, flags=re.MULTILINE))
+    assert {anchor: titles[anchor] for anchor in SECTIONS} == SECTIONS
+    for exercise in map(find, numbers()):
+        used = (exercise, *exercise.mistakes, *exercise.properties)
+        assert {thing.equation for thing in used} - {""} <= equations
+        assert {thing.section for thing in used} - {""} <= set(SECTIONS)
+
+
+def test_an_unknown_number_is_an_error_that_lists_the_known_ones() -> None:
+    with pytest.raises(ValueError, match=r"no exercise '9.9'; the numbers are 1.1, 1.2"):
+        find("9.9")
