@@ -206,6 +206,8 @@ def packages(path, extra):
         elif isinstance(node, ast.ImportFrom) and not node.level:
             modules = [node.module]
         elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_extra":
+            if not isinstance(node.args[0], ast.Constant):
+                continue  # one of our own modules, by a computed name
             modules, named = [node.args[0].value], node.args[1].value
         for module in modules:
             top = module.split(".")[0]

@@ -8,6 +8,7 @@ from pioneers.layers.embeddings import (
     BERTEmbedding,
     GPTEmbedding,
     PatchEmbedding,
+    T5Embedding,
     TransformerEmbedding,
     ViTEmbedding,
 )
@@ -40,6 +41,7 @@ __all__ = [
     "Rotary",
     "SinusoidalPositions",
     "Stack",
+    "T5Embedding",
     "TransformerBlock",
     "TransformerEmbedding",
     "ViTEmbedding",

@@ -26,7 +26,7 @@ class TransformerBlock(nn.Module):
         norm: width → normalisation module, for instance ``torch.nn.RMSNorm``.
         norm_placement: ``"pre"``, ``"post"`` or ``"sandwich"``.
         dropout: share dropped, in training, from what each layer adds.
-        drop_path: how often, in training, a layer adds nothing to a sequence: Huang et al. 2016.
+        drop_path: how often, in training, a layer adds nothing to a sequence: Huang et al. 2016, section 3.
 
     Attributes:
         residual_scale: α, the factor on x before a layer's output is added; 1 except in a DeepNet.
@@ -89,7 +89,7 @@ class TransformerBlock(nn.Module):
         Args:
             positions: added to the queries and the keys, not to the values; broadcastable to ``(B, T, D)``.
             memory_positions: added to the keys that the memory makes; broadcastable to ``(B, S, D)``.
-            mask: as in :func:`attention`, and so are ``bias`` and ``causal``: of self-attention.
+            mask: of self-attention, as in :func:`attention`, and so are ``bias`` and ``causal``.
             memory_mask: which positions of the memory may be attended to.
             rotary: turns queries and keys of self-attention by their positions.
             cache: keys and values of the positions before these, and of the memory.

@@ -110,6 +110,34 @@ class BERTEmbedding(nn.Module):
         return self.dropout(self.norm(total))
 
 
+class T5Embedding(nn.Module):
+    """Token vectors alone, then dropout; positions come in as a bias on the scores. Raffel et al. 2020, 2.1.
+
+    Args:
+        vocab_size: V.
+        d_model: D.
+        dropout: share of the vectors' numbers dropped in training.
+
+    Example:
+        >>> T5Embedding(11, 6)(torch.tensor([[3, 1, 4, 1, 5]])).shape
+        torch.Size([1, 5, 6])
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """``input_ids (B, T)`` → vectors ``(B, T, D)``.
+
+        Raises:
+            ValueError: the ids are not a ``(B, T)`` integer tensor.
+        """
+        _check_ids(input_ids)
+        return self.dropout(self.token(input_ids))
+
+
 class ViTEmbedding(nn.Module):
     """A class token in front of the patches, plus learned position vectors, then dropout.
 

@@ -48,8 +48,8 @@ class Stack(nn.Module):
         """``x (B, T, D)``, and ``memory (B, S, D)`` for blocks with cross-attention → ``(B, T, D)``.
 
         ``mask`` and ``bias`` are one tensor for all blocks or a sequence with one for each, and ``caches`` is
-        one :class:`KVCache` per block; the rest is passed unchanged to every block, see
-        :meth:`TransformerBlock.forward`.
+        one :class:`KVCache` per block. ``positions``, ``memory_positions``, ``memory_mask``, ``causal`` and
+        ``rotary`` are passed unchanged to every block, see :meth:`TransformerBlock.forward`.
 
         Raises:
             ValueError: the blocks have cross-attention and there is no memory, or a sequence does not have

@@ -7,12 +7,14 @@ from pioneers.models.bert_tasks import BERTClassifier, BERTReader, BERTTagger
 from pioneers.models.gpt import GPT, GPTConfig
 from pioneers.models.gpt_classifier import GPTClassifier
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
+from pioneers.models.t5 import T5, T5Config
 from pioneers.models.transformer import Transformer, TransformerConfig
 from pioneers.models.vit import ViT, ViTConfig
 
 __all__ = [
     "BERT",
     "GPT",
+    "T5",
     "BERTClassifier",
     "BERTConfig",
     "BERTForMaskedLM",
@@ -28,6 +30,7 @@ __all__ = [
     "PretrainingLogits",
     "SmallResNet",
     "SpanHead",
+    "T5Config",
     "TaskOutput",
     "Transformer",
     "TransformerConfig",

@@ -1,6 +1,6 @@
 """Trained weights: read from and written to folders, ours and other libraries', by tables of names."""
 
-from pioneers.weights import bert, gpt2, vit, vit_timm, vit_torchvision
+from pioneers.weights import bert, gpt2, t5, vit, vit_timm, vit_torchvision
 from pioneers.weights.pretrained import from_pretrained, save_huggingface, save_pretrained
 from pioneers.weights.state_dict import to_ours, to_theirs
 from pioneers.weights.tokenizer import load_tokenizer, save_tokenizer
@@ -13,6 +13,7 @@ __all__ = [
     "save_huggingface",
     "save_pretrained",
     "save_tokenizer",
+    "t5",
     "to_ours",
     "to_theirs",
     "vit",

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from torch import nn
 
 from pioneers.training.checkpoint import load_weights, save_weights
-from pioneers.weights import bert, gpt2, transformer, vit  # noqa: F401  they register what can be read
+from pioneers.weights import bert, gpt2, t5, transformer, vit  # noqa: F401  they register what can be read
 from pioneers.weights.files import CONFIG, WEIGHTS, read_json, read_tensors, write_folder, write_tensors
 from pioneers.weights.hub import MODEL_FILES, find_folder
 from pioneers.weights.registry import (
