@@ -108,7 +108,7 @@ class Draft:
         self.asked[False].append((name, strided, given))
 
     def hidden(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
-        """Add a hidden probe, which only the grader uses; ``hidden(name, strided=, **given)`` as :meth:`probe`."""
+        """Add a hidden probe, for the grader alone: ``name, strided, given`` as in :meth:`probe`."""
         self.asked[True].append((name, strided, given))
 
     def probes(self, hidden: bool = False) -> list[Probe]:
@@ -177,7 +177,7 @@ class Draft:
             self.mistakes += [Mistake(name, why, twin, None, section, equation) for twin in twins]
 
     def right(self, how: str, *edits: Edit, source: str = "") -> None:
-        """Add right answers written in another way, by ``edits`` or as a ``source`` of their own; say ``how``."""
+        """Add right answers written in another way (``how``): ``edits``, or a ``source`` of their own."""
         self.rights += [Right(how, answer) for answer in self._answers(edits, source)]
 
     def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
