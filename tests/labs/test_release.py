@@ -6,7 +6,7 @@ from nbformat.v4 import new_notebook
 
 from pioneers.grading import find
 
-from .conftest import release
+from .conftest import LABS, Lab, release
 
 
 @pytest.fixture
@@ -42,7 +42,8 @@ def test_a_failure_leaves_the_earlier_notebook_alone(folder) -> None:
     assert [path.name for path in folder.iterdir()] == ["x.ipynb"]
 
 
-def test_a_lab_that_nbgrader_refuses_is_an_error_that_says_why(lab, tmp_path) -> None:
+def test_a_lab_that_nbgrader_refuses_is_an_error_that_says_why(tmp_path) -> None:
+    lab = Lab(LABS[0])
     broken = release.read(lab.folder / "lab.md")
     answer = lab.cell(find(lab.keys[0]).name, broken)
     answer.source = answer.source.replace("### END SOLUTION", "")
