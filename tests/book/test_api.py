@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(ROOT.glob("book/api/*.md"))
-ELSEWHERE = {"__main__", "cli", "bench", "progress"}  # commands and plumbing, not imported by readers
+ELSEWHERE = {"__main__", "cli", "bench", "keys", "progress"}  # commands and plumbing, not imported by readers
 FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 DEFINITIONS = FUNCTIONS | ast.ClassDef
 DIRECTIVE = re.compile(r"^\.\. (currentmodule|auto\w+):: (\S+)(\n   :no-members:)?", re.MULTILINE)
