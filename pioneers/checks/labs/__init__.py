@@ -4,10 +4,10 @@ from collections.abc import Collection
 from functools import cache
 
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.labs import capstone, gpt, positions_block, self_attention, translation
+from pioneers.checks.labs import capstone, gpt, positions_block, self_attention
 from pioneers.checks.loading import drafts, lab_folders
 
-_UNCONVERTED = (self_attention, positions_block, translation, gpt, capstone)
+_UNCONVERTED = (capstone, gpt, positions_block, self_attention)
 
 
 @cache
