@@ -92,7 +92,8 @@ def finds_the_best(run, probe):
              if STOP not in text[:-1] and (text[-1] == STOP or n == longest)]
 
     def score(text):
-        return sum(log_p[i, j].item() for i, j in zip((START, *text), text)) / ((5 + len(text)) / 6) ** 0.9
+        steps = zip((START, *text), text, strict=False)
+        return sum(log_p[i, j].item() for i, j in steps) / ((5 + len(text)) / 6) ** 0.9
 
     best = max(texts, key=score)
     return run(probe.having("law", **args)), torch.tensor([*best, *[PAD] * (longest - len(best))])
