@@ -18,7 +18,7 @@ def finetuning_loss(
     targets = input_ids.masked_fill(places > extract[:, None], -100)
     lm = F.cross_entropy(lm_logits[:, :-1].transpose(1, 2), targets[:, 1:])
     return F.cross_entropy(logits, labels) + lm_weight * lm
-'''  # noqa: E501
+'''
 ex = exercise(
     "4.9", ANSWER, points=8, minutes=12, difficulty=2, reread="sec-gpt-auxiliary",
     equation="eq-tasks-auxiliary",
