@@ -115,20 +115,22 @@ class T5(nn.Module):
     @staticmethod
     def _stack(config: T5Config, *, cross: bool) -> Stack:
         d, dropout, norm = config.d_model, config.dropout, partial(nn.RMSNorm, eps=1e-6)
-
-        def attention() -> MultiHeadAttention:
-            return MultiHeadAttention(
-                d, config.num_heads, head_dim=config.head_dim, bias=False, dropout=dropout, scale=1.0
-            )
-
-        def ffn() -> nn.Module:
-            if config.gated:
-                return GatedFeedForward(d, config.d_ff, activation="gelu_tanh", dropout=dropout)
-            return FeedForward(d, config.d_ff, activation="relu", bias=False, dropout=dropout)
+        attention = partial(
+            MultiHeadAttention,
+            d,
+            config.num_heads,
+            head_dim=config.head_dim,
+            bias=False,
+            dropout=dropout,
+            scale=1.0,
+        )
 
         def block() -> TransformerBlock:
-            across = attention() if cross else None
-            return TransformerBlock(attention(), ffn(), cross_attn=across, norm=norm, dropout=dropout)
+            ffn: nn.Module = FeedForward(d, config.d_ff, activation="relu", bias=False, dropout=dropout)
+            if config.gated:
+                ffn = GatedFeedForward(d, config.d_ff, activation="gelu_tanh", dropout=dropout)
+            cross_attn = attention() if cross else None
+            return TransformerBlock(attention(), ffn, cross_attn=cross_attn, norm=norm, dropout=dropout)
 
         return Stack([block() for _ in range(config.num_layers)], norm(d))
 
@@ -147,7 +149,7 @@ class T5(nn.Module):
     ) -> Tensor:
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
-        Mask and caches are those of :meth:`Transformer.decode`.
+        ``mask`` and ``caches`` are those of :meth:`Transformer.decode`.
         """
         earlier, new = caches[0].length if caches else 0, target_ids.shape[1]
         bias = self.decoder_bias(new, earlier + new)  # (H, T, earlier and new)
@@ -157,7 +159,7 @@ class T5(nn.Module):
         return self.lm_head(self.dropout(x) * scale)
 
     def forward(self, source_ids: Tensor, target_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """``source_ids (B, S)`` and shifted ``target_ids (B, T)`` → logits ``(B, T, V)``."""
+        """``source_ids (B, S)`` with their ``mask``, shifted ``target_ids (B, T)`` → logits ``(B, T, V)``."""
         return self.decode(target_ids, self.encode(source_ids, mask=mask), mask=mask)
 
     def new_caches(self) -> list[KVCache]:

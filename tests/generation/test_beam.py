@@ -5,7 +5,7 @@ import torch
 
 from pioneers.generation import beam_search, generate, length_penalty, translate
 from pioneers.layers import padding_mask
-from pioneers.models import GPT, GPTConfig, Transformer, TransformerConfig
+from pioneers.models import GPT, T5, GPTConfig, T5Config, Transformer, TransformerConfig
 
 STOP, PAD, START = 2, 0, 1
 SIZES = {"vocab_size": 5, "max_seq_len": 11, "d_model": 12, "num_layers": 2, "num_heads": 3}
@@ -23,8 +23,12 @@ def gpt(request):
     return drawn_anew(GPT(GPTConfig(**SIZES)), 0.4)
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(params=[*range(3), "t5"])
 def transformer(request):
+    """An encoder–decoder."""
+    if request.param == "t5":
+        torch.manual_seed(0)
+        return drawn_anew(T5(T5Config(**SIZES, d_ff=17, head_dim=5)), 0.4)
     torch.manual_seed(request.param)
     return drawn_anew(Transformer(TransformerConfig(**SIZES, d_ff=17)), 0.4)
 

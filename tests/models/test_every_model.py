@@ -20,6 +20,9 @@ TEXT = {"vocab_size": V, "max_seq_len": 13, "d_model": D, "num_layers": 2, "num_
 GPT = models.GPTConfig(**TEXT)
 BERT = models.BERTConfig(**TEXT, dropout=0.0)
 SEQ2SEQ = models.TransformerConfig(**TEXT, d_ff=19, dropout=0.0)
+T5 = models.T5Config(
+    vocab_size=V, d_model=D, d_ff=19, num_layers=2, num_heads=3, head_dim=5, dropout=0.0, max_seq_len=13
+)
 VIT = models.ViTConfig(
     image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2,
     d_ff=19, labels=("cat", "dog", "neither"), image_mean=(0.4, 0.5), image_std=(0.2, 0.3),
@@ -30,6 +33,8 @@ CONFIGS = {
     "bert for pretraining": (models.BERTForPretraining, BERT.replace(num_segments=4)),
     "transformer": (models.Transformer, SEQ2SEQ),
     "transformer sandwich": (models.Transformer, SEQ2SEQ.replace(norm_placement="sandwich")),
+    "t5": (models.T5, T5),
+    "t5 gated": (models.T5, T5.replace(gated=True, tied_head=False)),
     "vit": (models.ViT, VIT),
 }
 DEVICES = sorted({"cpu", best_device().type})
@@ -81,6 +86,8 @@ INPUTS = {
     "bert reader": lambda: ((ids(T),), {"segment_ids": segments(2)}),
     "transformer": lambda: ((ids(S), ids(T)), {"mask": padding_mask(torch.tensor([11, 2, 5, 1, 3]))}),
     "transformer sandwich": lambda: ((ids(S), ids(T)), {}),
+    "t5": lambda: ((ids(S), ids(T)), {"mask": padding_mask(torch.tensor([11, 2, 5, 1, 3]))}),
+    "t5 gated": lambda: ((ids(S), ids(T)), {}),
     "gpt classifier": lambda: ((ids(T), torch.tensor([6, 1, 4, 0, 2])), {}),
     "gpt multiple choice": lambda: ((torch.randint(V, (2, 5, T)), torch.arange(10).view(2, 5) % T), {}),
     "vit": lambda: ((torch.randn(B, 2, 15, 15),), {}),

@@ -298,7 +298,7 @@ def test_a_family_we_do_not_have_is_refused(folder):
     configure(path, model_type="llama")
     with pytest.raises(
         ValueError,
-        match=r"is for a 'llama'; of .* only bert, gpt2, vit can be read\. Give one of these, or load",
+        match=r"is for a 'llama'; of .* only bert, gpt2, t5, mt5, vit can be read\. Give one of these, or",
     ):
         from_pretrained(path)
 
