@@ -4,13 +4,17 @@ from collections.abc import Collection
 from functools import cache
 
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.labs import capstone, gpt, positions_block, self_attention, translation
+from pioneers.checks.labs import capstone, self_attention
 from pioneers.checks.loading import drafts, lab_folders
 
-_UNCONVERTED = (self_attention, positions_block, translation, gpt, capstone)
-_FOUND = [exercise for lab in _UNCONVERTED for exercise in lab.EXERCISES]
-_FOUND += [draft.finished() for folder in lab_folders().values() for draft in drafts(folder)]
-_EXERCISES = {exercise.key: exercise for exercise in sorted(_FOUND, key=lambda exercise: exercise.key)}
+_UNCONVERTED = (capstone, self_attention)
+
+
+@cache
+def _exercises() -> dict[str, Exercise]:
+    found = [exercise for lab in _UNCONVERTED for exercise in lab.EXERCISES]
+    found += [draft.finished() for folder in lab_folders().values() for draft in drafts(folder)]
+    return {exercise.key: exercise for exercise in sorted(found, key=lambda exercise: exercise.key)}
 
 
 def numbers() -> list[str]:
