@@ -152,13 +152,14 @@ def expand(cells: list[NotebookNode], made: dict[str, Draft]) -> list[NotebookNo
 
 def exercise_cells(text: str, draft: Draft) -> list[NotebookNode]:
     """What is asked, with its card below the heading; the cell for the answer; the check."""
-    heading, _, rest = text.partition("\n")
+    before, _, asked = f"\n{text}".rpartition("\n## ")
+    heading, _, rest = asked.partition("\n")
     answer = {**CELL, "grade_id": draft.name, "solution": True}
     grade = {**CELL, "grade_id": f"check_{draft.name}", "grade": True, "locked": True, "points": draft.points}
     hidden = f'from pioneers.checks import find\n\ncheck("{draft.key}", probes=find("{draft.key}").hidden())'
     check = f'check("{draft.key}")\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS'
     return [
-        new_markdown_cell(f"{heading}\n\n{card(draft)}\n{rest}"),
+        new_markdown_cell(f"{before}\n## {heading}\n\n{card(draft)}\n{rest}".strip()),
         new_code_cell(solution(draft), metadata={"nbgrader": answer}),
         new_code_cell(check, metadata={"nbgrader": grade}),
     ]
