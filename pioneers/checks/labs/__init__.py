@@ -4,10 +4,10 @@ from collections.abc import Collection
 from functools import cache
 
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.labs import self_attention
+from pioneers.checks.labs import capstone, gpt, positions_block, translation, vit
 from pioneers.checks.loading import drafts, lab_folders
 
-_UNCONVERTED = (self_attention,)
+_UNCONVERTED = (positions_block, translation, gpt, vit, capstone)
 
 
 @cache
