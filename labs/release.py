@@ -38,7 +38,6 @@ LABS = Path(__file__).resolve().parent
 ROOT = LABS.parent
 STUDENT = LABS / "student"
 REFERENCE = ROOT / "_build" / "reference"
-EXERCISES = "pioneers.checks.labs"  # where a lab's exercises are, under the name of its topic
 STAMP = "pioneers_source"  # metadata key: what a notebook was made from
 EXERCISE = re.compile(r"^```\{exercise\} (\S+)\n```$", re.MULTILINE)
 POINTS = "```{points}\n```"
@@ -59,8 +58,8 @@ def sources() -> list[Path]:
 
 
 def exercises(source: Path) -> list[Path]:
-    """The Python files beside a lab's text, but its bank of answers, on which no version depends."""
-    return sorted(path for path in source.parent.glob("*.py") if path.name != "wrong_answers.py")
+    """The files of the exercises beside a lab's text."""
+    return sorted(source.parent.glob("*.py"))
 
 
 def student_key(source: Path) -> str:
@@ -76,8 +75,7 @@ def student_key(source: Path) -> str:
 def reference_key(source: Path, package: Sources) -> str:
     """What a lab's reference depends on: its text, its exercises, and what they import. Not other labs."""
     cells = [cell.source for cell in jupytext.read(source).cells if cell.cell_type == "code"]
-    others = {f"{EXERCISES}.{path.parent.name.partition('_')[2]}" for path in sources() if path != source}
-    return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)], without=others)
+    return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)])
 
 
 def stale_references(names: Collection[str] = ()) -> list[tuple[Path, str]]:
