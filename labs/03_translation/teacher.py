@@ -35,8 +35,8 @@ ex.hidden("start and stop are one", target_ids=ROWS, start_id=13, stop_id=13, pa
 
 
 @ex.law(
-    "more padding adds padding only", "A row is read and written alike, whatever the longest of its batch is.",
-    on=THREE,
+    "more padding adds padding only",
+    "A row is read and written alike, whatever the longest of its batch is.", on=THREE,
 )
 def more_padding(run, probe):
     return run(probe.having("law", target_ids=pad(probe.args["target_ids"], (0, 2))))[..., :-2], run(probe)
