@@ -1,7 +1,6 @@
 """Mistakes that more than one exercise of this lab knows."""
 
 from pioneers.checks.exercise import Mistake
-from pioneers.checks.labs.positions_block.symptoms import is_another_float
 
 NO_TENSOR = Mistake(
     "a result that is no tensor",
@@ -11,5 +10,5 @@ NO_TENSOR = Mistake(
 NOT_FLOAT32 = Mistake(
     "another type than float32",
     "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
-    shows=is_another_float,
+    shows=lambda symptom: symptom.stage == "dtype" and symptom.case.outcome.tensor.is_floating_point(),
 )
