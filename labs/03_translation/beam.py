@@ -4,7 +4,7 @@ The table ``log_probs`` (V, V) holds the log-probability of the next token (last
 The seeds are of tables that tell the mistakes apart.
 """
 
-from itertools import product
+from itertools import pairwise, product
 
 import torch
 
@@ -92,8 +92,8 @@ def finds_the_best(run, probe):
              if STOP not in text[:-1] and (text[-1] == STOP or n == longest)]
 
     def score(text):
-        steps = zip((START, *text), text, strict=False)
-        return sum(log_p[i, j].item() for i, j in steps) / ((5 + len(text)) / 6) ** 0.9
+        steps = pairwise((START, *text))
+        return sum(log_p[step].item() for step in steps) / ((5 + len(text)) / 6) ** 0.9
 
     best = max(texts, key=score)
     return run(probe.having("law", **args)), torch.tensor([*best, *[PAD] * (longest - len(best))])
@@ -104,15 +104,15 @@ def finds_the_best(run, probe):
     section="sec-greedy",
 )
 def one_beam_is_greedy(run, probe):
-    found, greedy = [], []
-    for log_p in (table(seed, 7) for seed in (391, 392, 393)):
-        text, last = [], START
-        while len(text) < 5:
-            last = PAD if last in (STOP, PAD) else int(log_p[last].argmax())
-            text.append(last)
-        greedy.append(torch.tensor(text))
-        found.append(run(probe.having("law", log_probs=log_p, num_beams=1, alpha=0.6, max_new_tokens=5)))
-    return torch.stack(found), torch.stack(greedy)
+    texts = []
+    for log_p in (many := [table(seed, 7) for seed in (391, 392, 393)]):
+        text = [START]
+        for _ in range(5):
+            text.append(PAD if text[-1] in (STOP, PAD) else int(log_p[text[-1]].argmax()))
+        texts.append(text[1:])
+    args = {"num_beams": 1, "alpha": 0.6, "max_new_tokens": 5}
+    found = [run(probe.having("law", log_probs=log_p, **args)) for log_p in many]
+    return torch.stack(found), torch.tensor(texts)
 
 
 BEGIN, SCORE, FIRST = "    table,", "score / ((5 + length) / 6) ** alpha", "key=lambda scored: scored[0]"
@@ -162,12 +162,8 @@ ex.wrong(
 ex.wrong(
     "the search is greedy",
     "This is what one beam finds: num_beams is not used, or all beams begin alike and stay so.",
-    ("[(0.0, [])]", "[(0.0, [])] * num_beams"), believes="the beams begin as copies of one another",
-)
-ex.wrong(
-    "the search is greedy",
-    "This is what one beam finds: num_beams is not used, or all beams begin alike and stay so.",
-    (BEGIN, f"    num_beams = 1\n{BEGIN}"), believes="a beam is greedy decoding",
+    ("[(0.0, [])]", "[(0.0, [])] * num_beams"), (BEGIN, f"    num_beams = 1\n{BEGIN}"),
+    believes="the beams begin as copies of one another, or a beam is greedy decoding",
 )
 ex.wrong(
     "each beginning keeps its own best token",

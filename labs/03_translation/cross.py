@@ -119,12 +119,8 @@ ex.wrong(
 ex.wrong(
     "scaled by the wrong width",
     "The scores are sums over K terms: divide by √K, the width of the keys.",
-    ("k.shape[-1]", "v.shape[-1]"), believes="d is the width of what comes out",
-)
-ex.wrong(
-    "scaled by the wrong width",
-    "The scores are sums over K terms: divide by √K, the width of the keys.",
-    ("k.shape[-1]", "x.shape[-1]"), believes="the model's width is d",
+    ("k.shape[-1]", "v.shape[-1]"), ("k.shape[-1]", "x.shape[-1]"),
+    believes="d is the width of what comes out, or of the model",
 )
 ex.wrong(
     "not scaled",
@@ -145,14 +141,9 @@ ex.wrong(
     "the library does the work",
     "",
     (f"scores{HIDDEN}.softmax(dim=-1) @ v", "F.scaled_dot_product_attention(q, k, v, attn_mask=real)"),
-    believes="a fused kernel is an answer",
-)
-ex.wrong(
-    "the library does the work",
-    "",
     [("    q, k, v", "    from pioneers.layers import attention\n\n    q, k, v"),
      (f"scores{HIDDEN}.softmax(dim=-1) @ v", "attention(q, k, v, mask=real)")],
-    believes="a layer of the package is an answer",
+    believes="a fused kernel, or a layer of the package, is an answer",
 )
 
 ex.right("one sentence at a time, without its padding", source='''

@@ -145,18 +145,9 @@ ex.wrong(
 )
 ex.wrong(
     "the library does the work",
-    source="""
-def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
-    from pioneers.generation.decode import _decode
-
-    rows = torch.arange(len(log_probs))
-    start = torch.full((len(log_probs), 1), start_id)
-    found = _decode(
-        lambda ids: log_probs[rows, ids[:, -1]], lambda logits: logits.argmax(-1),
-        start, max_new_tokens, None, [stop_id], pad_id,
-    )
-    return F.pad(found[:, 1:], (0, max_new_tokens + 1 - found.shape[1]), value=pad_id)
-""", believes="the decoding loop of the package is an answer",
+    "",
+    [("    rows", "    from pioneers.generation import filter_logits\n\n    rows"),
+     (LINE, f"filter_logits({LINE}, top_k=1)")], believes="the package is there to help",
 )
 
 ex.right("row by row", source='''

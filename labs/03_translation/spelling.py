@@ -24,13 +24,11 @@ ex = exercise("3.2", ANSWER, points=9, minutes=14, difficulty=2, reread="sec-bpe
 LOW = ((1, 7), (10, 8), (3, 5), (12, 9), (1, 9), (4, 14), (15, 11))
 LOW += ((0, 11), (2, 17), (9, 18), (1, 6), (13, 20))
 CLAIMED = "two merges want the same letter"
-ex.probe(
-    "lowest, with the first seven merges of the lecture", word=(3, 5, 9, 1, 7, 8), merges=LOW[:7],
-    num_letters=10,
-)
-ex.probe("newest, a word of the training text", word=(4, 1, 9, 1, 7, 8), merges=LOW, num_letters=10)
-ex.probe("worst: nothing to join", word=(9, 5, 6, 7, 8), merges=LOW[:7], num_letters=10)
-ex.probe("lowlow: the same pieces twice", word=(3, 5, 9, 3, 5, 9), merges=LOW, num_letters=10)
+ex.inputs(merges=LOW, num_letters=10)
+ex.probe("lowest, with the first seven merges of the lecture", word=(3, 5, 9, 1, 7, 8), merges=LOW[:7])
+ex.probe("newest, a word of the training text", word=(4, 1, 9, 1, 7, 8))
+ex.probe("worst: nothing to join", word=(9, 5, 6, 7, 8), merges=LOW[:7])
+ex.probe("lowlow: the same pieces twice", word=(3, 5, 9, 3, 5, 9))
 ex.probe(f"{CLAIMED}, the earlier one stands first", word=(0, 1, 2), merges=((0, 1), (1, 2)), num_letters=3)
 ex.probe(f"{CLAIMED}, the later one stands first", word=(0, 1, 2), merges=((1, 2), (0, 1)), num_letters=3)
 ex.probe(
@@ -78,12 +76,8 @@ ex.wrong(
 ex.wrong(
     "the wrong number for a new piece",
     "The letters take the ids below num_letters; the first merge makes num_letters itself.",
-    ("start=num_letters", "start=num_letters + 1"), believes="the first merge is number 1",
-)
-ex.wrong(
-    "the wrong number for a new piece",
-    "The letters take the ids below num_letters; the first merge makes num_letters itself.",
-    ("start=num_letters", "start=0"), believes="pieces are numbered like the merges",
+    ("start=num_letters", "start=num_letters + 1"), ("start=num_letters", "start=0"),
+    believes="pieces are numbered like the merges, from 0 or from 1",
 )
 ex.wrong(
     "the last merge first",

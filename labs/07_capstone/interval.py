@@ -88,7 +88,7 @@ ex.wrong(
     "Sorted scores pair the best run with the best: a pair is two runs of one seed.",
     (D, "a[i].sort().values - b[j].sort().values"), believes="the best stands beside the best",
 )
-UNPAIRED = "A seed gives both arms the same luck, which cancels in the difference of the pair: take that first."
+UNPAIRED = "A seed gives both arms the same luck, which cancels in the difference of a pair: take it first."
 ex.wrong(
     "unpaired",
     UNPAIRED, (STD, BOTH), [(FREEDOM, POOLED), (STD, BOTH)], believes="two means, two errors",

@@ -14,8 +14,10 @@ from torch import Tensor, nn
 
 Pair = tuple[str, str]
 Edit = Pair | list[Pair]
-NAMES = {"Counter": Counter, "F": F, "Tensor": Tensor, "math": math, "nn": nn, "torch": torch}
-NAMES |= {"json": json, "pairwise": pairwise}
+NAMES = {
+    "Counter": Counter, "F": F, "Tensor": Tensor, "json": json, "math": math, "nn": nn, "pairwise": pairwise,
+    "torch": torch,
+}  # fmt: skip
 """What an answer finds imported, as in the first cell of a lab."""
 
 

@@ -177,7 +177,7 @@ TAMPERING = {
     "the library, swallowed": Attack("", answer("try:\n    return x.softmax(dim)\nexcept BaseException:\n    e = (x - x.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"), NONE),
     "forged reply": Attack("import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'\\0\\0\\0\\x07' + bytes(8) + b'\"ready\"')\n    except OSError: pass", WRONG, NONE, "process ended"),
     "forged garbage": Attack("", answer("import os\nfor fd in range(3, 30):\n    try: os.write(fd, b'x' * 99)\n    except OSError: pass\nreturn x"), NONE, "process ended"),
-    "reads the references": Attack("try:\n    from pioneers.checks.labs.self_attention import lookup\nexcept ImportError: lookup = None", answer("return lookup.EXERCISES[0].reference(x, dim)"), HALF_WITHHELD, "reaches further"),
+    "reads the references": Attack("try:\n    from pioneers.checks.loading import find\nexcept ImportError: find = None", answer("return find('1.1').reference(x, dim)"), HALF_WITHHELD, "reaches further"),
     "looks up the stack": Attack("", answer("import sys\nf = sys._getframe(1)\nwhile f:\n    for v in f.f_locals.values():\n        if isinstance(v, torch.Tensor) and v is not x: return v\n    f = f.f_back\nreturn x"), HALF_WITHHELD, "reaches further"),
     "remembers probes": Attack("seen = []", answer("seen.append(x.tolist())\ne = (x - x.amax(dim, keepdim=True)).exp()\nreturn e / e.sum(dim, keepdim=True)"), BOTH),
     "pickles a surprise": Attack("import pickle\nclass P:\n    def __reduce__(self): return (print, ('unpickled',))", answer("return pickle.dumps(P())"), HALF_WITHHELD, "reaches further"),
