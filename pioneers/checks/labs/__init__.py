@@ -1,10 +1,10 @@
 """The exercises of each lab, by number."""
 
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.labs import capstone, gpt, positions_block, self_attention, translation, vit
+from pioneers.checks.labs import capstone, gpt, self_attention, translation, vit
 from pioneers.checks.loading import drafts, lab_folders
 
-_UNCONVERTED = (self_attention, positions_block, translation, gpt, vit, capstone)
+_UNCONVERTED = (self_attention, translation, gpt, vit, capstone)
 _FOUND = [exercise for lab in _UNCONVERTED for exercise in lab.EXERCISES]
 _FOUND += [draft.finished() for folder in lab_folders().values() for draft in drafts(folder)]
 _EXERCISES = {exercise.key: exercise for exercise in sorted(_FOUND, key=lambda exercise: exercise.key)}

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from pioneers.checks.draw import normals
 from pioneers.checks.exercise import Exercise, Mistake, Probe, Property, Run, Symptom
-from pioneers.checks.labs.positions_block.symptoms import wrong_only_where
+from pioneers.checks.symptoms import wrong_only_where
 
 TIES = "ties at the limit"
 

@@ -1,7 +1,7 @@
 """Mistakes that more than one exercise of this lab knows."""
 
 from pioneers.checks.exercise import Mistake
-from pioneers.checks.labs.positions_block.symptoms import is_another_float
+from pioneers.checks.symptoms import is_another_float
 
 NO_TENSOR = Mistake(
     "a result that is no tensor",

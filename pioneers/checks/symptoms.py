@@ -1,4 +1,4 @@
-"""Mistakes that show in one kind of probe only: the others come out right."""
+"""Predicates on symptoms by which exercises of several labs recognise a mistake."""
 
 from collections.abc import Callable
 

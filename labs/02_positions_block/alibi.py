@@ -1,0 +1,128 @@
+"""Exercise 2.4: ALiBi, a bias that falls with the distance in a straight line."""
+
+from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import is_another_float
+
+ANSWER = '''
+def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
+    """ALiBi's bias (H, T, S); the queries are the last T of the S positions."""
+    slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)
+    queries = torch.arange(num_keys - num_queries, num_keys)
+    distances = (queries[:, None] - torch.arange(num_keys)).abs()
+    return -slopes[:, None, None] * distances
+'''
+ex = exercise("2.4", ANSWER, points=9, minutes=12, difficulty=2, reread="sec-alibi", equation="eq-alibi")
+
+ex.probe("2 heads, 5 tokens", num_heads=2, num_queries=5, num_keys=5)
+ex.probe("8 heads", num_heads=8, num_queries=3, num_keys=3)
+ex.probe("3 new queries after 4 earlier keys", num_heads=4, num_queries=3, num_keys=7)
+ex.probe("one new query", num_heads=2, num_queries=1, num_keys=5)
+ex.probe("a single head", num_heads=1, num_queries=3, num_keys=5)
+ex.hidden("16 heads", num_heads=16, num_queries=5, num_keys=5)
+ex.hidden("2 new queries after 11 earlier keys", num_heads=4, num_queries=2, num_keys=13)
+
+
+@ex.law(
+    "pairs at the same distance have the same bias",
+    "The bias is constant along diagonals.",
+    section="sec-relative",
+    equation="eq-bias",
+)
+def same_distance_same_bias(run, probe):
+    bias = run(probe.having("law", num_heads=4, num_queries=5, num_keys=11))
+    return bias[:, 1:, 1:], bias[:, :-1, :-1]
+
+
+DISTANCES = "(queries[:, None] - torch.arange(num_keys)).abs()"
+HEADS = "torch.arange(1, num_heads + 1)"
+ex.wrong(
+    "another type than float32",
+    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    (HEADS, "torch.arange(1, num_heads + 1, dtype=torch.float64)"), believes="more digits are better",
+    shows=is_another_float,
+)
+ex.wrong(
+    "far keys rewarded",
+    "The bias is a penalty: minus the slope times the distance.",
+    ("-slopes", "slopes"), believes="far away is a large number",
+)
+ex.wrong(
+    "keys behind the query rewarded",
+    "The distance is |m - n|: without the bars keys behind the query get a positive bias.",
+    (".abs()", ""), believes="keys always come before their query",
+)
+ex.wrong(
+    "keys behind the query rewarded",
+    "The distance is |m - n|: without the bars keys on one side of the query get a positive bias.",
+    (DISTANCES, "torch.arange(num_keys) - queries[:, None]"), believes="a distance is n - m",
+)
+ex.wrong(
+    "keys behind the query cost nothing",
+    "The distance counts on both sides; hiding what lies behind the query is the mask's work.",
+    (".abs()", ".clamp(min=0)"), believes="the bias is causal by itself",
+)
+ex.wrong(
+    "aligned top left",
+    "Fewer queries than keys means the last tokens: query 0 stands at num_keys - num_queries.",
+    ("num_keys - num_queries, num_keys", "num_queries"), believes="the first query is the first token",
+)
+ex.wrong(
+    "slopes that do not know the number of heads",
+    "The slope of head h is 2^(-8h/H): the last one is 2^-8 for any H.",
+    (f"(-8 * {HEADS} / num_heads)", f"-{HEADS}"), believes="the slopes are 1/2, 1/4, 1/8, …",
+)
+ex.wrong(
+    "heads counted from zero",
+    "h runs from 1 to H, so the first slope is 2^(-8/H) and the last 2^-8.",
+    (HEADS, "torch.arange(num_heads)"), believes="counting begins at zero",
+)
+ex.wrong(
+    "slopes in reverse order",
+    "The first head is the steepest.",
+    ("-slopes", "-slopes.flip(0)"), believes="the last head looks nearest",
+)
+ex.wrong(
+    "one slope for all heads",
+    "Each head has its own slope: some look near, some far.",
+    (HEADS, "torch.full((num_heads,), num_heads)"), believes="all heads look equally far",
+    equation="eq-reach",
+)
+ex.wrong(
+    "axes in another order",
+    "",
+    ("-slopes[:, None, None] * distances", "-distances[..., None] * slopes"),
+    believes="heads are the last axis",
+)
+ex.wrong(
+    "the library does the work",
+    source="""
+def alibi_bias(num_heads, num_queries, num_keys):
+    from pioneers import layers
+
+    return layers.alibi_bias(num_heads, num_queries, num_keys)
+""", believes="a function from the package is an answer",
+)
+
+ex.right(
+    "entry by entry",
+    source="""
+def alibi_bias(num_heads, num_queries, num_keys):
+    bias = torch.zeros(num_heads, num_queries, num_keys)
+    for h in range(num_heads):
+        for i in range(num_queries):
+            for n in range(num_keys):
+                distance = abs(num_keys - num_queries + i - n)
+                bias[h, i, n] = -distance * 2 ** (-8 * (h + 1) / num_heads)
+    return bias
+""",
+)
+ex.right(
+    "einsum, the last rows of a square",
+    source="""
+def alibi_bias(num_heads, num_queries, num_keys):
+    places = torch.arange(num_keys, dtype=torch.float32)
+    square = -(places[:, None] - places).abs()
+    slopes = (2 ** (-8 / num_heads)) ** torch.arange(1, num_heads + 1)
+    return torch.einsum("h,ts->hts", slopes, square[num_keys - num_queries :])
+""",
+)

@@ -1,0 +1,193 @@
+"""Exercise 2.9: the wiring of a block, pre- and post-norm. Attention is given by its weights ``mix``."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def block(
+    x: Tensor, mix: Tensor, w_value: Tensor, w_up: Tensor, w_down: Tensor,
+    gain_attn: Tensor, gain_ffn: Tensor, norm_first: bool = True,
+) -> Tensor:
+    """A block with given attention weights: x (B, T, D) → (B, T, D)."""
+    def attn(h: Tensor) -> Tensor:
+        return mix @ (h @ w_value)
+
+    def ffn(h: Tensor) -> Tensor:
+        return (h @ w_up).relu() @ w_down
+
+    def norm(h: Tensor, gain: Tensor) -> Tensor:
+        return F.layer_norm(h, gain.shape, gain)
+
+    if norm_first:
+        x = x + attn(norm(x, gain_attn))
+        return x + ffn(norm(x, gain_ffn))
+    x = norm(x + attn(x), gain_attn)
+    return norm(x + ffn(x), gain_ffn)
+'''
+ex = exercise(
+    "2.9", ANSWER, points=12, minutes=18, difficulty=3, reread="sec-norm-placement", equation="eq-placements"
+)
+
+
+@ex.maker
+def parts(normal, B, T, D, F, scale=2.0, shift=1.0, causal=True, size=1.0, dtype=torch.float32, **given):
+    """The stream has size ``scale`` around ``shift``, the matrices ``size``; gains are near 1 and -1."""
+    mix = normal(T, T).softmax(-1)
+    args = {"x": scale * normal(B, T, D) + shift, "mix": mix.tril() if causal else mix}
+    args |= {"w_value": size * normal(D, D), "w_up": size * normal(D, F), "w_down": size * normal(F, D)}
+    args |= {"gain_attn": size * normal(D) + shift, "gain_ffn": size * normal(D) - shift}
+    return {name: x.to(dtype) for name, x in args.items()} | given
+
+
+ex.probe("pre-norm", B=2, T=3, D=7, F=11)
+ex.probe("post-norm", B=2, T=3, D=7, F=11, norm_first=False)
+ex.probe("pre-norm, a batch of one, one token", B=1, T=1, D=5, F=3, norm_first=True)
+ex.probe("post-norm, hidden units narrower than the stream", B=2, T=5, D=7, F=3, norm_first=False)
+ex.probe("double precision", B=2, T=5, D=3, F=7, dtype=torch.float64)
+ex.probe("numbers with gaps in memory", B=2, T=3, D=5, F=7, strided=True, norm_first=False)
+PLAIN = {"B": 3, "T": 7, "D": 11, "F": 5, "shift": 0.0, "causal": False, "size": 0.5}
+ex.hidden("pre-norm, a large stream", **PLAIN, scale=30.0, norm_first=True)
+ex.hidden("post-norm, a small stream", **PLAIN, scale=0.1, norm_first=False)
+
+
+@ex.law(
+    "layers that add nothing leave a pre-norm stream alone",
+    "The direct path of the sum has no norm in it.",
+    section="sec-residual",
+    equation="eq-paths",
+)
+def nothing_added(run, probe):
+    silent = {name: torch.zeros_like(probe.args[name]) for name in ("w_value", "w_down")}
+    return run(probe.having("law", **silent)), probe.args["x"]
+
+
+@ex.law(
+    "with gain 1 what leaves a post-norm block has mean zero",
+    "The last thing that happens to it is the norm.",
+    on="post-norm",
+)
+def mean_zero(run, probe):
+    mean = run(probe.having("law", gain_ffn=torch.ones(7))).mean(-1)
+    return mean, torch.zeros_like(mean)
+
+
+PRE, PRE_FFN = "x = x + attn(norm(x, gain_attn))", "x + ffn(norm(x, gain_ffn))"
+POST, POST_FFN = "x = norm(x + attn(x), gain_attn)", "norm(x + ffn(x), gain_ffn)"
+ex.wrong(
+    "norm_first is ignored",
+    "The block must be pre-norm when norm_first is True, post-norm otherwise.",
+    ("if norm_first", "if True"), ("if norm_first", "if False"), believes="a block has one kind of norm",
+)
+ex.wrong(
+    "pre and post swapped",
+    "Pre-norm normalises what a layer reads; post-norm normalises the sum.",
+    ("if norm_first", "if not norm_first"),
+    believes="pre-norm means that the norm's result is normalised before it goes on",
+)
+ex.wrong(
+    "no residual connection",
+    "A layer changes its input, it does not replace it: add what comes out to what went in.",
+    [("x + attn(norm", "attn(norm"), ("x + ffn(norm", "ffn(norm"), ("x + attn(x)", "attn(x)"),
+     ("x + ffn(x)", "ffn(x)")], believes="layers follow each other", section="sec-residual",
+    equation="eq-residual",
+)
+ex.wrong(
+    "one sum for both layers",
+    "Each of the two layers has a residual connection of its own.",
+    [(PRE, "h = attn(norm(x, gain_attn))"), (PRE_FFN, "x + ffn(norm(h, gain_ffn))"),
+     (POST, "h = norm(attn(x), gain_attn)"), ("x + ffn(x)", "x + ffn(h)")],
+    believes="one sum around the whole block is enough", section="sec-residual", equation="eq-residual",
+)
+ex.wrong(
+    "the normalised stream goes on",
+    "In pre-norm the layer reads a normalised copy; what the sum carries on is x itself.",
+    [(PRE, "x = norm(x, gain_attn)\n        x = norm(x + attn(x), gain_ffn)"), (PRE_FFN, "x + ffn(x)")],
+    believes="x is normalised, then everything happens to x",
+)
+ex.wrong(
+    "the norm stands before the sum",
+    "Post-norm normalises the whole sum, what came in and what the layer adds.",
+    [(POST, "x = x + norm(attn(x), gain_attn)"), (POST_FFN, "x + norm(ffn(x), gain_ffn)")],
+    believes="post-norm normalises what the layer returns",
+)
+ex.wrong(
+    "both layers read the block's input",
+    "The feed-forward network reads what attention has added, and comes after it.",
+    [(PRE, "h = x + attn(norm(x, gain_attn))"), (PRE_FFN, "h + ffn(norm(x, gain_ffn))"),
+     (POST, "h = norm(x + attn(x), gain_attn)"), ("x + ffn(x)", "h + ffn(x)")],
+    believes="both layers look at the same input", section="sec-block", equation="eq-placements",
+)
+ex.wrong(
+    "what attention added is lost",
+    "The second sum starts from the result of the first, not from the block's input.",
+    [(PRE, "h = x + attn(norm(x, gain_attn))"), (PRE_FFN, "x + ffn(norm(h, gain_ffn))"),
+     (POST, "h = norm(x + attn(x), gain_attn)"), ("x + ffn(x)", "x + ffn(h)")],
+    believes="x stays x until the end", section="sec-residual", equation="eq-residual",
+)
+GAIN = "F.layer_norm(h, gain.shape, gain)"
+ex.wrong(
+    "the two gains swapped",
+    "gain_attn belongs to the norm of attention, gain_ffn to that of the feed-forward network.",
+    (GAIN, "F.layer_norm(h, gain.shape, gain_ffn if gain is gain_attn else gain_attn)"),
+    believes="the gains are used in any order",
+)
+ex.wrong(
+    "one norm used twice",
+    "Each sublayer has a norm of its own, with a gain of its own.",
+    (GAIN, "F.layer_norm(h, gain.shape, gain_attn)"), believes="a norm is a norm",
+)
+ex.wrong(
+    "the gains are ignored",
+    "Each norm multiplies by its learned gain: pass it to layer_norm.",
+    (GAIN, "F.layer_norm(h, gain.shape)"), believes="layer_norm needs only a shape", section="sec-layernorm",
+    equation="eq-layernorm",
+)
+ex.wrong(
+    "attention weights transposed",
+    "Row t of mix holds the weights of query t: mix @ values, without a transpose.",
+    ("mix @", "mix.T @"), believes="columns belong to queries", section="sec-loop-to-matrix",
+    equation="eq-attention",
+)
+ex.wrong(
+    "no activation",
+    "Without the ReLU the two matrices are one, and the network cannot compute.",
+    (".relu()", ""), believes="two matrices make a network", section="sec-ffn", equation="eq-ffn",
+)
+ex.wrong(
+    "the input is overwritten",
+    "",
+    [(PRE, "x += attn(norm(x, gain_attn))"), (POST, "x += attn(x)\n    x = norm(x, gain_attn)")],
+    believes="+= is a shorter way to write a sum",
+)
+
+ex.right(
+    "a loop over the layers",
+    source="""
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    layers = (
+        (lambda h: torch.einsum("ts,bsd,de->bte", mix, h, w_value), gain_attn),
+        (lambda h: (h @ w_up).clamp(min=0) @ w_down, gain_ffn),
+    )
+    for layer, gain in layers:
+        norm = lambda h: torch.nn.functional.layer_norm(h, h.shape[-1:], weight=gain)
+        x = x + layer(norm(x)) if norm_first else norm(x + layer(x))
+    return x
+""",
+)
+ex.right(
+    "the norm by hand",
+    source="""
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def norm(h, gain, wanted):
+        if not wanted:
+            return h
+        centred = h - h.mean(-1, keepdim=True)
+        return gain * centred / (centred.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+
+    h = norm(x, gain_attn, norm_first)
+    x = norm(x + mix @ h @ w_value, gain_attn, not norm_first)
+    h = norm(x, gain_ffn, norm_first)
+    return norm(x + torch.relu(h @ w_up) @ w_down, gain_ffn, not norm_first)
+""",
+)

@@ -1,0 +1,110 @@
+"""Exercise 2.2: the matrix that moves sinusoids from one position to another."""
+
+import torch
+
+from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import is_another_float
+
+ANSWER = '''
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    """The matrix (D, D) with p_t M = p_(t + offset) for the sinusoids of 2.1."""
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    rows = torch.stack((angles.cos(), -angles.sin(), angles.sin(), angles.cos()), dim=-1)
+    return torch.block_diag(*rows.view(-1, 2, 2))
+'''
+ex = exercise("2.2", ANSWER, points=8, minutes=12, difficulty=2, reread="sec-shift", equation="eq-shift")
+
+ex.probe("one step, width 6", offset=1, d_model=6)
+ex.probe("five steps, width 10", offset=5, d_model=10)
+ex.probe("three steps back", offset=-3, d_model=6)
+ex.probe("no step", offset=0, d_model=14)
+ex.probe("one pair", offset=7, d_model=2)
+ex.probe("another base", offset=11, d_model=10, base=100.0)
+ex.hidden("many steps, wide", offset=37, d_model=26)
+ex.hidden("steps back, another base", offset=-17, d_model=6, base=37.0)
+
+
+@ex.law(
+    "it moves every position by the same offset", "The matrix knows the offset only, not where it starts."
+)
+def moves_positions(run, probe):
+    angles = torch.tensor([2, 17, 5, 15, 30, 18])[:, None] * 10000.0 ** (-torch.arange(0, 22, 2) / 22)
+    before, after = torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1).split(3)
+    return before @ run(probe.having("law", offset=13, d_model=22)), after
+
+
+@ex.law("two shifts add up", "Four steps and seven steps are eleven steps.")
+def steps_add_up(run, probe):
+    first, second, both = (run(probe.having("law", offset=k, d_model=6)) for k in (4, 7, 11))
+    return first @ second, both
+
+
+HALVES = "torch.cat([torch.cat([x.diag() for x in half], dim=1) for half in rows.T.split(2)])"
+BLOCK = "(angles.cos(), -angles.sin(), angles.sin(), angles.cos())"
+ex.wrong(
+    "another type than float32",
+    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    ("d_model, 2)", "d_model, 2, dtype=torch.float64)"), believes="more digits are better",
+    shows=is_another_float,
+)
+ex.wrong(
+    "the shift goes the other way",
+    "Positions are rows here and the matrix acts from the right: what you return moves them back.",
+    (BLOCK, "(angles.cos(), angles.sin(), -angles.sin(), angles.cos())"), believes="vectors are columns",
+)
+ex.wrong(
+    "the minus sign is missing",
+    "The cosine row of the addition theorems has a minus sign; without it the block is no rotation.",
+    ("-angles.sin()", "angles.sin()"), believes="both addition theorems have a plus", equation="eq-addition",
+)
+ex.wrong(
+    "the position itself as coefficients",
+    "The coefficients are not the vector of position k: the sine row needs cos ωk in its first place.",
+    (BLOCK, "(angles.sin(), -angles.cos(), angles.cos(), angles.sin())"),
+    believes="the coefficients are the position k", equation="eq-addition",
+)
+ex.wrong(
+    "planes of channels far apart",
+    "In the sinusoids of 2.1 a pair is two neighbouring columns, so the blocks lie along the diagonal.",
+    ("torch.block_diag(*rows.view(-1, 2, 2))", HALVES), believes="a plane is channel i and channel i + D/2",
+)
+ex.wrong(
+    "one angle for all pairs",
+    "Pair i turns by ω_i for each step, the first fast and the last hardly at all.",
+    ("base ** (-torch.arange(0, d_model, 2) / d_model)", "torch.ones(d_model // 2)"),
+    believes="a step turns every pair alike",
+)
+ex.wrong(
+    "the exponent runs half as fast",
+    "The exponent is -2i/D, where i counts pairs: the slowest pair is nearly base times slower.",
+    ("0, d_model, 2)", "d_model // 2)"), believes="i counts pairs, so no factor is needed",
+    section="sec-sinusoids", equation="eq-sinusoids",
+)
+ex.wrong(
+    "base is ignored",
+    "10000 is only the default: use the parameter base.",
+    ("base **", "10000.0 **"), believes="the base is 10000", section="sec-sinusoids", equation="eq-sinusoids",
+)
+
+ex.right(
+    "entry by entry",
+    source="""
+def shift_matrix(offset, d_model, base=10000.0):
+    matrix = torch.zeros(d_model, d_model)
+    for j in range(0, d_model, 2):
+        angle = offset * base ** (-j / d_model)
+        matrix[j, j] = matrix[j + 1, j + 1] = math.cos(angle)
+        matrix[j + 1, j] = math.sin(angle)
+        matrix[j, j + 1] = -math.sin(angle)
+    return matrix
+""",
+)
+ex.right(
+    "matrix exponential of a step",
+    source="""
+def shift_matrix(offset, d_model, base=10000.0):
+    omega = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
+    step = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+    return torch.linalg.matrix_exp(offset * torch.block_diag(*omega[:, None, None] * step)).float()
+""",
+)
