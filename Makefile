@@ -7,19 +7,20 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help install book pdf linkcheck test labs grade bench experiments lint format clean
+.PHONY: help install book pdf linkcheck check test labs grade bench experiments lint format clean
 
 help:
 	@echo "make install   only make the environment, in .venv; the other targets do it themselves"
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make pdf     the whole book as one file, printed by Chromium: _build/pioneering_transformers.pdf"
 	@echo "make linkcheck   try the links that lead out of the book (needs a network): _build/linkcheck/output.txt"
+	@echo "make check   the tests of everyday work, in minutes: style, types, package, the labs' answers; no book"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
 	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
 	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
 	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it; NAME='a b' several"
-	@echo "make lint    check the style;  make format  mend what can be mended"
+	@echo "make lint    check style and types;  make format  fix what can be fixed"
 	@echo "make clean   remove what was built;  the environment is the folder .venv"
 
 # The stamp comes last: an installation that was interrupted starts again from an empty folder.
@@ -31,7 +32,7 @@ help:
 	  echo "This Python cannot make environments. On Debian or Ubuntu: sudo apt install python3-venv"; exit 1; }
 	@echo "Installing the tested versions into .venv (once; some minutes) ..."
 	@test -e .venv || $(PYTHON) -m venv .venv
-	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[book,labs,hub,dev]'
+	pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 install: .venv/.ready
@@ -40,7 +41,8 @@ labs: .venv/.ready
 	python labs/release.py
 
 # A page that failed must be read again: Sphinx would not repeat the warnings of a page it has read.
-book: labs
+book: .venv/.ready
+	python book/run.py
 	@test -e _build/book.stamp || rm -rf _build/.doctrees
 	@rm -f _build/book.stamp
 	jupyter-book build . -W --keep-going -q
@@ -49,7 +51,7 @@ book: labs
 pdf: book
 	python book/pdf.py
 
-linkcheck: labs
+linkcheck: book
 	jupyter-book build . --builder custom --custom-builder linkcheck -q
 
 LAB ?= 01_self_attention
@@ -74,18 +76,21 @@ format: .venv/.ready
 	ruff check --fix .
 	ruff format .
 
-# The executed lectures and the labs' references are run again and must print the same text.
-NOTEBOOKS = $(patsubst lectures/%.md,_build/jupyter_execute/lectures/%.ipynb,$(wildcard lectures/*.md)) _build/reference
-
-# Two processes share the cores. The grader uses all of them itself, and gives its prisoners seconds: its tests
-# run alone, and so do those that take the time of pages.
+# The grader's tests give their prisoners seconds, and those of times measure: they run alone.
 ALONE = tests/autograder tests/notebooks/test_times.py
+# What everyday work does without: the jail, the browser, the built book, whole runs of other programs.
+SLOW = $(ALONE) tests/book tests/notebooks tests/bench tests/experiments tests/labs/test_browser.py tests/labs/test_end_to_end.py \
+  tests/labs/test_release.py tests/labs/test_student_version.py
+TOGETHER = OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+check: lint
+	$(TOGETHER) tests $(SLOW:%=--ignore %)
 
 test: lint book
-	OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests $(ALONE:%=--ignore %)
+	$(TOGETHER) --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests $(ALONE:%=--ignore %)
 	pytest --cov --cov-append --cov-report=term:skip-covered $(ALONE)
 	@rm -f _build/reference/*.jsonl # what a lab's experiment has found, and would find again
-	pytest --nbval --nbval-current-env --nbval-cell-timeout=600 -n 2 --dist loadfile $(NOTEBOOKS)
+	python tests/rerun.py
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

@@ -46,7 +46,7 @@ def notebook(page: str, package: str) -> NotebookNode:
 
 def main(folder: Path, repository: str, commit: str) -> None:
     """Write the notebooks, and what Binder installs, into the ``folder``."""
-    package = f"pioneers @ git+{repository}@{commit}"
+    package = f"pioneers[data] @ git+{repository}@{commit}"
     for page in pages():
         target = folder / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -104,7 +104,7 @@ def losses(model: nn.Module, batch: tuple[Tensor, ...]) -> tuple[Tensor, Tensor]
     """Of masked language modelling and of next-sentence prediction."""
     ids, segments, lengths, targets, labels = batch
     mask = padding_mask(lengths, ids.shape[1])
-    logits = model(ids, segment_ids=segments, mask=mask, where=targets != -100)
+    logits = model(ids, segment_ids=segments, mask=mask, predict_mask=targets != -100)
     return masked_lm_loss(logits.masked_lm, targets), F.cross_entropy(logits.next_sentence, labels)
 
 

@@ -1,4 +1,4 @@
-"""Whether a BERT that has learned for longer helps with more tasks, with 100 and with 1,000 labels.
+"""Longer pretraining of a BERT: the effect on its tasks, with 100 and with 1,000 labels.
 
     make experiments NAME=bert_steps
 

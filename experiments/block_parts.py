@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from experiments.common import run
 from experiments.norm_placement import NextByte, train
-from pioneers.layers import Stack
+from pioneers.layers import FeedForward, GatedFeedForward, MultiHeadAttention, Stack, TransformerBlock
 
 CONFIG = {
     "d_model": 48,
@@ -36,6 +36,8 @@ CASES: dict[str, dict[str, Any]] = {
     "swiglu": {"activation": "swiglu", "d_ff": 128},
     "geglu": {"activation": "geglu", "d_ff": 128},
 }
+
+GATES = {"swiglu": "swish", "geglu": "gelu"}
 
 
 class Nothing(nn.Module):
@@ -61,6 +63,13 @@ def remove(stack: Stack, part: str) -> None:
             raise ValueError(f"unknown part {part!r}; known: residual, norm, attention, ffn")
 
 
+def feed_forward(d_model: int, d_ff: int | None, activation: str) -> nn.Module:
+    """A plain network, or a gated one if the activation says so."""
+    if activation in GATES:
+        return GatedFeedForward(d_model, d_ff, activation=GATES[activation])
+    return FeedForward(d_model, d_ff, activation=activation)
+
+
 def one_case(
     *,
     seed: int,
@@ -75,7 +84,11 @@ def one_case(
 ) -> dict[str, Any]:
     """Train one model; ``how`` goes to :func:`experiments.norm_placement.train`."""
     torch.manual_seed(seed)
-    stack = Stack(num_layers, d_model, num_heads, activation=activation, d_ff=d_ff)
+    blocks = [
+        TransformerBlock(MultiHeadAttention(d_model, num_heads), feed_forward(d_model, d_ff, activation))
+        for _ in range(num_layers)
+    ]
+    stack = Stack(blocks, nn.LayerNorm(d_model))
     if without is not None:
         remove(stack, without)
     model = NextByte(stack, d_model, seq_len)

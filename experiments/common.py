@@ -1,4 +1,4 @@
-"""What every experiment shares: several seeds of each case, kept as they finish, and one result file."""
+"""Shared by every experiment: several seeds of each case, saved as they finish, and one result file."""
 
 import json
 import math

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from pioneers.data import Digits, RandomRows, mnist
+from pioneers.data import ImageSet, RandomRows, mnist
 from pioneers.device import best_device, seed_everything
 from pioneers.layers import init_weights
 from pioneers.models import ViT, ViTConfig
@@ -21,9 +21,9 @@ from pioneers.training import TrainConfig, fit
 class Parts(NamedTuple):
     """The images a model is trained with, those that choose its recipe, and those that judge it."""
 
-    train: Digits
-    validation: Digits
-    test: Digits
+    train: ImageSet
+    validation: ImageSet
+    test: ImageSet
 
 
 def mnist_parts(images: int, seed: int) -> Parts:
@@ -35,8 +35,8 @@ def mnist_parts(images: int, seed: int) -> Parts:
     return Parts(*(_rows(digits, rows) for rows in (drawn, order[2000:3000], order[:2000])))
 
 
-def _rows(digits: Digits, rows: Tensor) -> Digits:
-    return Digits(*(part[rows].to(best_device()) for part in digits))
+def _rows(digits: ImageSet, rows: Tensor) -> ImageSet:
+    return ImageSet(*(part[rows].to(best_device()) for part in digits))
 
 
 def small_vit(patch_size: int, d_model: int, num_layers: int, num_heads: int) -> ViT:
@@ -44,13 +44,13 @@ def small_vit(patch_size: int, d_model: int, num_layers: int, num_heads: int) ->
     sizes = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads}
     model = ViT(ViTConfig(image_size=28, patch_size=patch_size, num_classes=10, in_channels=1, **sizes))
     init_weights(model, std=d_model**-0.5)
-    nn.init.normal_(model.position.table, std=d_model**-0.5)
+    nn.init.normal_(model.embed.position.table, std=d_model**-0.5)
     return model
 
 
 def train(
     model: nn.Module,
-    digits: Digits,
+    digits: ImageSet,
     seed: int,
     *,
     lr: float,
@@ -71,7 +71,7 @@ def train(
 
 
 @torch.inference_mode()
-def accuracy(model: nn.Module, digits: Digits) -> float:
+def accuracy(model: nn.Module, digits: ImageSet) -> float:
     """Share of the images that a trained model names rightly."""
     parts = zip(digits.images.split(500), digits.labels.split(500), strict=True)
     return torch.cat([(model(images).argmax(-1) == labels).float() for images, labels in parts]).mean().item()

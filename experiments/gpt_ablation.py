@@ -1,4 +1,4 @@
-"""What pretraining, the auxiliary loss and the transformer are each worth: Radford et al. 2018, table 5.
+"""Ablation of pretraining, the auxiliary loss and the transformer: Radford et al. 2018, table 5.
 
     make experiments NAME=gpt_ablation
 

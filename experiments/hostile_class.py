@@ -1,4 +1,4 @@
-"""What submissions that mean harm do to plain nbgrader, and what they do to ``pioneers grade``.
+"""Attack plain nbgrader and ``pioneers grade`` with hostile submissions.
 
     make experiments NAME=hostile_class
 
@@ -61,7 +61,7 @@ def hand_in(attack: Attack) -> tuple[Classroom, Path]:
 
 
 def deserved(attack: Attack) -> dict[str, float]:
-    """What the answers are worth, whoever has to decide it."""
+    """Return the score the answers deserve, whichever grader decides."""
     worth = {"check_softmax": 0.0 if attack.answer else 10.0, "check_causal_mask": 8.0}
     return {check: worth[check] if points is None else points for check, points in attack.earns.items()}
 
@@ -116,12 +116,12 @@ def contents(*paths: Path) -> dict[Path, str]:
 
 
 def changed(before: dict[Path, str], after: dict[Path, str]) -> int:
-    """How many files are new, gone or other."""
+    """Count the files that are new, missing or changed."""
     return sum(before.get(path) != after.get(path) for path in before.keys() | after.keys())
 
 
 def shown(course: Path, room: Classroom) -> list[str]:
-    """What the attacker's feedback gives away."""
+    """List what the attacker's feedback reveals."""
     pages = list((course / "feedback" / HOSTILE).rglob("*.html"))
     text = "".join(page.read_text() for page in pages)
     hidden = [name for check in FULL for name in re.findall(r'Probe\("(.*?)"', room.skeleton.judging(check))]
@@ -134,7 +134,7 @@ def shown(course: Path, room: Classroom) -> list[str]:
 
 
 def one_case(*, seed: int, attack: str, seconds: dict[str, float]) -> dict[str, Any]:
-    """What both graders gave, changed and showed."""
+    """Collect what both graders awarded, changed and showed."""
     os.environ["TEACHER_SECRET"] = SECRET  # before both graders
     what = BANK[attack]
     due = deserved(what)

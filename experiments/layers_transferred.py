@@ -1,4 +1,4 @@
-"""How many pretrained blocks are worth keeping: Radford et al. 2018, figure 2, left.
+"""Transfer of pretrained blocks, by their number: Radford et al. 2018, figure 2, left.
 
     make experiments NAME=layers_transferred
 

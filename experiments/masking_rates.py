@@ -1,4 +1,4 @@
-"""What becomes of the chosen tokens, masked, kept or replaced: Devlin et al. 2019, table 8.
+"""Shares of masked, kept and replaced tokens: Devlin et al. 2019, table 8.
 
     make experiments NAME=masking_rates
 
@@ -60,7 +60,7 @@ def given_back(model: BERTForPretraining) -> dict[str, float]:
         inputs = on_device(text_inputs(texts[start : start + 64], vocabulary("bert"), max_seq_len=SEQ_LEN))
         places = torch.arange(inputs.input_ids.shape[1], device=inputs.lengths.device)
         text = (places > 0) & (places < inputs.lengths[:, None] - 1)  # without [CLS] and [SEP]
-        named = model(inputs.input_ids, mask=inputs.mask, where=text).masked_lm.argmax(-1)
+        named = model(inputs.input_ids, mask=inputs.mask, predict_mask=text).masked_lm.argmax(-1)
         right.append(named == inputs.input_ids[text])
     return {"accuracy": torch.cat(right).float().mean().item()}
 

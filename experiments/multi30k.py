@@ -66,11 +66,11 @@ class Watch:
         self.batches, self.since = batches, time.process_time()
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
-        """What joins the history; it is saved with it, so that the time of a resumed run adds up."""
+        """Measure the perplexity and the processor time since the last call; both go into the history."""
         cpu_seconds, total, count = time.process_time() - self.since, 0.0, 0
         for batch in self.batches:
             with autocast(best_device()):
-                logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+                logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
             real = int((batch.targets != -100).sum())
             total, count = total + causal_lm_loss(logits.float(), batch.targets).item() * real, count + real
         self.since = time.process_time()
@@ -109,7 +109,7 @@ def one_case(
     )  # fmt: skip
 
     def loss(model: nn.Module, batch: PairBatch) -> Tensor:
-        logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+        logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
         return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
 
     held_out = [batches.collate(part) for part in _parts(ids["validation"])]
@@ -146,7 +146,7 @@ def _translate(
     found: dict[int, Ids] = {}
     for part in progress(_parts(order), desc="translating", leave=False):
         batch = batches.collate([(sources[i], []) for i in part])
-        rows = translate(model, batch.source_ids, LONGEST, lengths=batch.lengths, **special, **how)
+        rows = translate(model, batch.source_ids, LONGEST, mask=batch.mask, **special, **how)
         found |= dict(zip(part, rows.tolist(), strict=True))
     return [found[i] for i in range(len(sources))]
 

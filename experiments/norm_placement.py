@@ -1,4 +1,4 @@
-"""Where the norm stands, with and without warm-up: post-, pre-, sandwich norm and DeepNorm.
+"""Placement of the norm, with and without warm-up: post-, pre-, sandwich norm and DeepNorm.
 
     make experiments NAME=norm_placement
 
@@ -15,7 +15,14 @@ from torch import Tensor, nn
 from experiments.common import run
 from pioneers.data import RandomWindows, language_reference, split_text
 from pioneers.device import best_device
-from pioneers.layers import Stack, TextEmbedding, apply_deepnorm
+from pioneers.layers import (
+    FeedForward,
+    GPTEmbedding,
+    MultiHeadAttention,
+    Stack,
+    TransformerBlock,
+    apply_deepnorm,
+)
 from pioneers.objectives import causal_lm, causal_lm_loss
 from pioneers.training import TrainConfig, fit
 
@@ -52,7 +59,7 @@ class NextByte(nn.Module):
 
     def __init__(self, stack: nn.Module, d_model: int, seq_len: int) -> None:
         super().__init__()
-        self.embed = TextEmbedding(256, d_model, max_seq_len=seq_len)
+        self.embed = GPTEmbedding(256, d_model, max_seq_len=seq_len)
         self.stack = stack
         self.lm_head = nn.Linear(d_model, 256)
         for module in self.modules():
@@ -102,7 +109,15 @@ def one_case(
     """Train one model; ``how`` goes to :func:`train`."""
     torch.manual_seed(seed)
     written_as = "post" if placement == "deepnorm" else placement
-    stack = Stack(num_layers, d_model, num_heads, activation="relu", norm_placement=written_as)
+    blocks = [
+        TransformerBlock(
+            MultiHeadAttention(d_model, num_heads),
+            FeedForward(d_model, activation="relu"),
+            norm_placement=written_as,
+        )
+        for _ in range(num_layers)
+    ]
+    stack = Stack(blocks, None if written_as == "post" else nn.LayerNorm(d_model))
     model = NextByte(stack, d_model, seq_len)
     if placement == "deepnorm":
         apply_deepnorm(stack)

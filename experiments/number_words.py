@@ -51,7 +51,7 @@ def train_and_score(
     """Train, then measure perplexity per token, BLEU and the share translated without a mistake."""
 
     def loss(model: nn.Module, batch: Any) -> torch.Tensor:
-        logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+        logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
         return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
 
     history = fit(model, loss, task.batches(task.train, batch_size, recipe.seed), recipe)
@@ -66,11 +66,11 @@ def train_and_score(
 def score(model: nn.Module, task: Task) -> dict[str, float]:
     """Perplexity per token, BLEU and exact matches on the test."""
     batch = task.batches(task.test, 1, 0).collate(task.test)
-    logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+    logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
     perplexity = causal_lm_loss(logits.float(), batch.targets).exp().item()
     ids = task.tokenizer.special_ids
     special = {"start_id": ids[START], "stop_id": ids[STOP], "pad_id": ids[PAD]}
-    found = translate(model, batch.source_ids, LONGEST, lengths=batch.lengths, **special).tolist()
+    found = translate(model, batch.source_ids, LONGEST, mask=batch.mask, **special).tolist()
     texts = [task.tokenizer.decode(i for i in row if i < ids[PAD]) for row in found]
     right = [target for _, target in task.texts]
     return {

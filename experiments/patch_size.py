@@ -1,4 +1,4 @@
-"""The size of the patches: what it costs and what it gives.
+"""Patch size of a ViT: cost and accuracy.
 
     PIONEERS_DATA=folder make experiments NAME=patch_size
 

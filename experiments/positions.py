@@ -1,4 +1,4 @@
-"""Trained on short texts, tested on long ones: six ways of telling a language model where a token stands.
+"""Trained on short texts, tested on long ones: six kinds of positions in a language model.
 
     make experiments NAME=positions
 
@@ -17,11 +17,14 @@ from experiments.common import run
 from pioneers.data import RandomWindows, language_reference, split_text
 from pioneers.device import best_device, seed_everything
 from pioneers.layers import (
+    FeedForward,
     LearnedPositions,
+    MultiHeadAttention,
     RelativeBias,
     Rotary,
     SinusoidalPositions,
     Stack,
+    TransformerBlock,
     alibi_bias,
     init_weights,
     window_mask,
@@ -66,7 +69,11 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         self.token = nn.Embedding(256, d_model)
-        self.stack = Stack(num_layers, d_model, num_heads)
+        blocks = [
+            TransformerBlock(MultiHeadAttention(d_model, num_heads), FeedForward(d_model))
+            for _ in range(num_layers)
+        ]
+        self.stack = Stack(blocks, nn.LayerNorm(d_model))
         self.added, self.rotary, self.bias = added, rotary, bias
         init_weights(self, std=d_model**-0.5)
 

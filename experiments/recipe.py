@@ -1,4 +1,4 @@
-"""The training recipe of the Transformer, and what each part of it is worth: switched off one at a time.
+"""The training recipe of the Transformer, with one part switched off at a time.
 
     make experiments NAME=recipe
 

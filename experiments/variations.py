@@ -94,7 +94,7 @@ def one_case(
                     how = {"key_dim": key_dim, "dropout": config.dropout}
                     setattr(block, name, NarrowKeys(config.d_model, config.num_heads, **how))
     if learned_positions:
-        model.position = LearnedPositions(config.max_seq_len, config.d_model)
+        model.embed.position = LearnedPositions(config.max_seq_len, config.d_model)
     recipe = TrainConfig(
         max_steps=steps, lr=lr, warmup_steps=steps // 5, schedule="inverse_sqrt", betas=(0.9, 0.98),
         weight_decay=0.0, precision="fp32", log_every=steps // 10, seed=seed,

@@ -1,4 +1,4 @@
-"""ViT against a convolutional network by the number of training images, each with a learning rate of its own.
+"""ViT against a convolutional network by the number of training images, each with its own learning rate.
 
     PIONEERS_DATA=folder make experiments NAME=vit_convnet
 
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from experiments.common import run
 from experiments.common_mnist import accuracy, cost, mnist_parts, small_vit, train
 from pioneers.analysis import attention_distance, experiment, record_attention
-from pioneers.data import Digits
+from pioneers.data import ImageSet
 from pioneers.device import seed_everything
 from pioneers.models import SmallResNet, ViT
 
@@ -44,10 +44,12 @@ def shift(images: Tensor, down: int, right: int) -> Tensor:
     return F.pad(images, (right, -right, down, -down))
 
 
-def shifted_accuracy(model: nn.Module, digits: Digits, pixels: int) -> float:
+def shifted_accuracy(model: nn.Module, digits: ImageSet, pixels: int) -> float:
     """Mean accuracy on images moved up, down, left and right."""
     ways = ((pixels, 0), (-pixels, 0), (0, pixels), (0, -pixels))
-    return sum(accuracy(model, Digits(shift(digits.images, *way), digits.labels)) for way in ways) / len(ways)
+    return sum(accuracy(model, ImageSet(shift(digits.images, *way), digits.labels)) for way in ways) / len(
+        ways
+    )
 
 
 @torch.inference_mode()
@@ -74,7 +76,7 @@ def one_case(
     if isinstance(model, ViT):
         numbers["distances_at_start"] = distances(model, parts.test.images[:200])
     train(model, parts.train, seed, **recipe)
-    few = Digits(*(part[:500] for part in parts.test))
+    few = ImageSet(*(part[:500] for part in parts.test))
     numbers |= {
         "accuracy": accuracy(model, parts.test),
         "training_accuracy": accuracy(model, parts.train),

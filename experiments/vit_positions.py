@@ -1,4 +1,4 @@
-"""How a ViT is told where its patches are: not at all, in one dimension, in two, or by their distances.
+"""Positions of a ViT: none, in one dimension, in two, or relative.
 
     PIONEERS_DATA=folder make experiments NAME=vit_positions
 
@@ -17,9 +17,16 @@ from torch import Tensor, nn
 from experiments.common import run
 from experiments.common_mnist import accuracy, cost, mnist_parts, train
 from experiments.vit_convnet import shifted_accuracy
-from pioneers.data import Digits
+from pioneers.data import ImageSet
 from pioneers.device import seed_everything
-from pioneers.layers import ClassToken, PatchEmbedding, Stack, init_weights
+from pioneers.layers import (
+    FeedForward,
+    MultiHeadAttention,
+    PatchEmbedding,
+    Stack,
+    TransformerBlock,
+    init_weights,
+)
 
 CONFIG = {
     "images": 7000,
@@ -115,7 +122,7 @@ class RelativePositions(nn.Module):
 
 
 def positions(make: Callable[[], nn.Module], place: str, num_layers: int) -> nn.ModuleList:
-    """What each block is told; where they share, they hold the same module."""
+    """Make the positions of each block; blocks that share them have the same module."""
     if place == "every":
         return nn.ModuleList(make() for _ in range(num_layers))
     first = make()
@@ -148,7 +155,7 @@ class PositionedViT(nn.Module):
     ) -> None:
         super().__init__()
         self.patch = PatchEmbedding(IMAGE_SIZE, patch_size, in_channels=1, d_model=d_model)
-        self.cls_token = ClassToken(d_model)
+        self.cls_token = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
         side, axes = IMAGE_SIZE // patch_size, 2 if kind.endswith("2-D") else 1
         make: Callable[[], nn.Module] = partial(AddedPositions, side, d_model, axes)
         if kind == "none":
@@ -156,13 +163,18 @@ class PositionedViT(nn.Module):
         elif kind.startswith("relative"):
             make = partial(RelativePositions, side, num_heads, axes, spread)
         self.positions = positions(make, place, num_layers)
-        self.stack = Stack(num_layers, d_model, num_heads)
+        blocks = [
+            TransformerBlock(MultiHeadAttention(d_model, num_heads), FeedForward(d_model))
+            for _ in range(num_layers)
+        ]
+        self.stack = Stack(blocks, nn.LayerNorm(d_model))
         self.head = nn.Linear(d_model, 10)
         init_weights(self, std=d_model**-0.5)
 
     def forward(self, images: Tensor) -> Tensor:
         """Images ``(B, 1, 28, 28)`` → logits ``(B, 10)``."""
-        x = self.cls_token(self.patch(images))
+        patches = self.patch(images)  # (B, N, D)
+        x = torch.cat([self.cls_token.expand(len(images), 1, -1), patches], dim=1)  # (B, 1 + N, D)
         for position, block in zip(self.positions, self.stack.blocks, strict=True):
             x, bias = position(x)
             x = block(x, bias=bias)
@@ -189,7 +201,7 @@ def one_case(
     model = PositionedViT(**sizes, kind=kind, place=place, spread=spread)
     parameters = cost(model)["parameters"]
     train(model, parts.train, seed, **recipe)
-    few = Digits(*(part[:500] for part in parts.test))
+    few = ImageSet(*(part[:500] for part in parts.test))
     shifted = [accuracy(model, few), *(shifted_accuracy(model, few, pixels) for pixels in (2, 4))]
     return {"parameters": parameters, "accuracy": accuracy(model, parts.test), "shifted": shifted}
 

@@ -1,10 +1,11 @@
-"""Make the students' versions of the labs, and run the references.
+"""Make the students' versions of the labs: ``labs/student/NN_topic.ipynb`` from ``labs/NN_topic/lab.md``.
 
     python labs/release.py
 
-From each ``labs/NN_topic/lab.md`` come two notebooks: ``labs/student/NN_topic.ipynb``, without solutions
-and hidden tests, and ``_build/reference/NN_topic.ipynb``, the lab with its solutions, run from top to
-bottom. What has not changed since is left alone.
+A student's version has neither solutions nor hidden tests. The reference,
+``_build/reference/NN_topic.ipynb``, is the lab with its solutions, run from top to bottom; ``book/run.py``
+runs it together with the book's pages.
+What has not changed since is left alone.
 
 A line ``{exercise} 5.7`` of ``lab.md`` stands for the cells of that exercise, which is written in a file
 of its own beside it; its card goes below the heading. ``{points}`` stands for the table of all points.
@@ -17,6 +18,7 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 import jupytext
@@ -30,11 +32,13 @@ from traitlets.config import Config, PyFileConfigLoader
 from pioneers.checks.building import Draft
 from pioneers.checks.loading import drafts
 from pioneers.checks.sections import SECTIONS
+from pioneers.keys import Sources
 
 LABS = Path(__file__).resolve().parent
 ROOT = LABS.parent
 STUDENT = LABS / "student"
 REFERENCE = ROOT / "_build" / "reference"
+EXERCISES = "pioneers.checks.labs"  # where a lab's exercises are, under the name of its topic
 STAMP = "pioneers_source"  # metadata key: what a notebook was made from
 EXERCISE = re.compile(r"^```\{exercise\} (\S+)\n```$", re.MULTILINE)
 POINTS = "```{points}\n```"
@@ -43,20 +47,65 @@ KERNEL = {"name": "python3", "display_name": "Python 3", "language": "python"}
 
 
 def main() -> None:
-    """Bring every lab up to date."""
-    for source in sorted(LABS.glob("*/lab.md")):
+    """Bring the students' versions up to date."""
+    for source in sources():
         name = source.parent.name
-        lab, own = read(source), [source, *sorted(source.parent.glob("*.py"))]
-        bring_up_to_date(
-            STUDENT / f"{name}.ipynb", digest(*own, *LABS.glob("*.py")), student_version, lab, name
-        )
-        own += [LABS / "release.py", *sorted((ROOT / "pioneers").rglob("*.py"))]
-        bring_up_to_date(REFERENCE / f"{name}.ipynb", digest(*own), run, lab, name)
+        bring_up_to_date(STUDENT / f"{name}.ipynb", student_key(source), student_version, read(source), name)
+
+
+def sources() -> list[Path]:
+    """The text of every lab."""
+    return sorted(LABS.glob("*/lab.md"))
+
+
+def exercises(source: Path) -> list[Path]:
+    """The Python files beside a lab's text, but its bank of answers, on which no version depends."""
+    return sorted(path for path in source.parent.glob("*.py") if path.name != "wrong_answers.py")
+
+
+def student_key(source: Path) -> str:
+    """What a student's version is made from: the lab, and the tools that make it."""
+    tools = [
+        *sorted((ROOT / "pioneers" / "checks").glob("*.py")),
+        LABS / "release.py",
+        LABS / "nbgrader_config.py",
+    ]
+    return digest(source, *exercises(source), *tools)
+
+
+def reference_key(source: Path, package: Sources) -> str:
+    """What a lab's reference depends on: its text, its exercises, and what they import. Not other labs."""
+    cells = [cell.source for cell in jupytext.read(source).cells if cell.cell_type == "code"]
+    others = {f"{EXERCISES}.{path.parent.name.partition('_')[2]}" for path in sources() if path != source}
+    return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)], without=others)
+
+
+def stale_references(names: Collection[str] = ()) -> list[tuple[Path, str]]:
+    """Labs whose reference is not up to date, as text and key; among ``names``, if there are any."""
+    package, stale = Sources(ROOT), []
+    for source in sources():
+        name = source.parent.name
+        if name in names or not names:
+            key = reference_key(source, package)
+            if not is_made_from(REFERENCE / f"{name}.ipynb", key):
+                stale.append((source, key))
+    return stale
+
+
+def make_reference(source: Path, key: str) -> None:
+    """Run the reference of a lab."""
+    name = source.parent.name
+    bring_up_to_date(REFERENCE / f"{name}.ipynb", key, run, read(source), name)
+
+
+def is_made_from(target: Path, stamp: str) -> bool:
+    """Whether a notebook is there and was made from the very same sources."""
+    return target.exists() and nbformat.read(target, as_version=4).metadata.get(STAMP) == stamp
 
 
 def bring_up_to_date(target: Path, stamp: str, make, lab: NotebookNode, name: str) -> None:
     """Make ``target`` unless it was made from the very same sources; never leave half a file."""
-    if target.exists() and nbformat.read(target, as_version=4).metadata.get(STAMP) == stamp:
+    if is_made_from(target, stamp):
         return
     print(f"making {target.relative_to(ROOT)}", flush=True)
     notebook = make(lab, name)

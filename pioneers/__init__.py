@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs PyTorch only when it is asked for: ``pioneers.from_pretrained``."""
+    """Import ``pioneers.from_pretrained``, which needs PyTorch, only when it is used."""
     if name == "from_pretrained":
         return importlib.import_module("pioneers.weights").from_pretrained
     raise AttributeError(f"module 'pioneers' has no attribute {name!r}")

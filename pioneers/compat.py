@@ -1,10 +1,10 @@
-"""The one place that deals with a torchvision built for another kind of PyTorch.
+"""Import a torchvision that was built for another PyTorch.
 
 A torchvision wheel carries compiled operators. When the wheel was built against CUDA and the installed torch
-is a CPU build, those operators cannot be loaded, and ``import torchvision`` stops with ``operator
-torchvision::nms does not exist``; libraries that import torchvision (timm, transformers) stop with it.
+is a CPU build, those operators cannot be loaded, and ``import torchvision`` fails with ``operator
+torchvision::nms does not exist``; so do libraries that import torchvision (timm, transformers).
 Declaring the two operators that torchvision names at import time is enough: everything in it that is plain
-Python (models, transforms, data sets) then works. Only the compiled operators themselves stay unavailable.
+Python (models, transforms, data sets) then works. Only the compiled operators remain unavailable.
 """
 
 import importlib.util
@@ -17,7 +17,7 @@ _library: torch.library.Library | None = None
 
 
 def import_torchvision() -> ModuleType:
-    """Import torchvision, also where its compiled operators do not fit the installed torch.
+    """Import torchvision, even if its compiled operators do not fit the installed torch.
 
     Call it before importing anything that imports torchvision itself. Calling it again is free.
 
@@ -29,7 +29,7 @@ def import_torchvision() -> ModuleType:
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(
             "torchvision is not installed; install the release that matches your torch: "
-            "pip install -c constraints.txt torchvision"
+            "pip install torchvision"
         )
     if _library is None and not _operators_load(Path(spec.origin).parent):
         _library = torch.library.Library("torchvision", "DEF")
@@ -41,12 +41,12 @@ def import_torchvision() -> ModuleType:
 
 
 def operators_missing() -> bool:
-    """Whether :func:`import_torchvision` had to do without torchvision's compiled operators."""
+    """Return True if :func:`import_torchvision` had to do without torchvision's compiled operators."""
     return _library is not None
 
 
 def _operators_load(folder: Path) -> bool:
-    """Whether torchvision's compiled operators fit this torch (loading them twice is harmless)."""
+    """Return True if torchvision's compiled operators fit this torch (loading them twice is harmless)."""
     for extension in (*folder.glob("_C*.so"), *folder.glob("_C*.pyd")):
         try:
             torch.ops.load_library(str(extension))

@@ -1,4 +1,4 @@
-"""Configurations: frozen, keyword-only dataclasses that go to JSON and back."""
+"""Configurations: frozen, keyword-only dataclasses that convert to JSON and back."""
 
 import dataclasses
 import difflib
@@ -24,7 +24,7 @@ class Config:
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
-        """The configuration of a published or book-sized model by its ``name``, with ``changes`` to fields.
+        """Return a published or book-sized configuration by ``name``, with ``changes`` to its fields.
 
         Raises:
             ValueError: there is no such preset or no such field.
@@ -38,7 +38,7 @@ class Config:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build from a mapping of fields; an unknown or missing field is named in the error.
+        """Build from a mapping of fields, in which a list is a tuple; an unknown or missing one is named.
 
         Raises:
             ValueError: a field is unknown, missing, or has a value the model cannot have.
@@ -53,14 +53,14 @@ class Config:
         missing = [n for n, f in fields.items() if f.default is dataclasses.MISSING and n not in values]
         if missing:
             raise ValueError(f"{cls.__name__} needs a value for {', '.join(missing)}")
-        return cls(**values)
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in values.items()})
 
     def replace(self, **changes: Any) -> Self:
-        """A copy with some fields changed."""
+        """Return a copy with some fields changed."""
         return self.from_dict({**dataclasses.asdict(self), **changes})
 
     def to_json(self) -> str:
-        """This configuration as JSON text, which :meth:`from_json` reads back."""
+        """Write this configuration as JSON text, which :meth:`from_json` reads."""
         return json.dumps(dataclasses.asdict(self), indent=2)
 
     @classmethod
@@ -82,6 +82,10 @@ class Config:
         for name in names:
             value = getattr(self, name)
             self._require(isinstance(value, int) and value > 0, name, "a positive integer")
+
+    def _require_positive_or_none(self, name: str) -> None:
+        if getattr(self, name) is not None:
+            self._require_positive(name)
 
     def _require_dropout(self, dropout: float) -> None:
         self._require(0 <= dropout < 1, "dropout", "at least 0 and less than 1")

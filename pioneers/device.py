@@ -1,4 +1,4 @@
-"""Where a model runs and in what precision: the only file that names an accelerator."""
+"""The device a model runs on, and its precision: the only file that names an accelerator."""
 
 import contextlib
 import functools
@@ -19,9 +19,9 @@ PRECISIONS: dict[str, torch.dtype | None] = {
 
 
 def best_device() -> torch.device:
-    """The fastest device here: CUDA, else Apple's MPS, else the CPU.
+    """Return the fastest device of this machine: CUDA, else Apple's MPS, else the CPU.
 
-    Of several processes started by ``torchrun``, each gets a card of its own.
+    Each of several processes started by ``torchrun`` gets its own card.
 
     The environment variable ``PIONEERS_DEVICE`` (for example ``cpu`` or ``cuda:1``) overrides the choice.
 
@@ -48,7 +48,7 @@ def best_device() -> torch.device:
 
 @functools.cache
 def has_fast_bf16(device_type: str) -> bool:
-    """Whether matrix products in bfloat16 are native to devices of ``device_type``, such as ``"cpu"``."""
+    """Return True if devices of ``device_type``, such as ``"cpu"``, compute in bfloat16 natively."""
     if device_type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device_type == "cpu":
@@ -66,23 +66,23 @@ def _low_precision(device: torch.device, precision: str) -> torch.dtype | None:
 
 
 def autocast(device: torch.device, precision: str = "auto") -> contextlib.AbstractContextManager[Any]:
-    """The context a forward pass runs in.
+    """Return the context for a forward pass.
 
     Args:
         device: where the model is.
         precision: ``"auto"`` is bfloat16 where the processor has it, float16 on older CUDA cards, and float32
-            elsewhere; ``"bf16"``, ``"fp16"`` and ``"fp32"`` insist. Weights, gradients and optimiser state
+            elsewhere; ``"bf16"``, ``"fp16"`` and ``"fp32"`` force one. Weights, gradients and optimiser state
             stay in float32 either way.
 
     Raises:
-        ValueError: another precision is named.
+        ValueError: the precision is none of these.
     """
     dtype = _low_precision(device, precision)
     return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
 def grad_scaler(device: torch.device, precision: str = "auto") -> torch.amp.GradScaler:
-    """Scales the loss where float16 would round small gradients to zero; in other precisions does nothing.
+    """Make the scaler that keeps small float16 gradients from rounding to zero; otherwise it does nothing.
 
     Micikevicius et al. 2018, section 3.2. ``device`` and ``precision`` are those of :func:`autocast`.
     """
@@ -90,14 +90,14 @@ def grad_scaler(device: torch.device, precision: str = "auto") -> torch.amp.Grad
 
 
 def seed_everything(seed: int) -> None:
-    """Give Python, NumPy and torch (every device) the same ``seed``, so that a run can be repeated."""
+    """Seed Python, NumPy and torch (every device) with ``seed``, so that a run can be repeated."""
     random.seed(seed)
     np.random.seed(seed % 2**32)
     torch.manual_seed(seed)
 
 
 def rng_state() -> dict[str, torch.Tensor]:
-    """The state of torch's random generators, by device type, as uint8 tensors."""
+    """Return the state of torch's random generators, by device type, as uint8 tensors."""
     state = {"cpu": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
@@ -105,7 +105,7 @@ def rng_state() -> dict[str, torch.Tensor]:
 
 
 def set_rng_state(state: dict[str, torch.Tensor]) -> None:
-    """Put back a ``state`` that :func:`rng_state` returned; a device that is gone is passed over."""
+    """Restore a ``state`` that :func:`rng_state` returned; a device that is missing is skipped."""
     if "cpu" in state:
         torch.set_rng_state(state["cpu"].cpu())
     if "cuda" in state and torch.cuda.is_available():

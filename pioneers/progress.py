@@ -1,4 +1,4 @@
-"""The one progress bar: live at a terminal and in a notebook, silent where ``TQDM_DISABLE`` is set."""
+"""The progress bar: live in a terminal or a notebook, off if ``TQDM_DISABLE`` is set."""
 
 import os
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ T = TypeVar("T")
 def progress(iterable: Iterable[T], **options: Any) -> "tqdm[T]":
     """Wrap an ``iterable`` in tqdm's bar; the ``options`` are tqdm's.
 
-    tqdm's bar for notebooks does not read ``TQDM_DISABLE`` by itself, so it is read here. The build of the
-    book sets it, because a bar would leave its timings in the page.
+    tqdm's bar for notebooks ignores ``TQDM_DISABLE``, so it is read here. The build of the book sets it,
+    because a bar would leave its timings in the page.
     """
     return tqdm(iterable, **{"disable": bool(os.environ.get("TQDM_DISABLE"))} | options)

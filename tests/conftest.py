@@ -5,6 +5,7 @@ tests of the jail on a machine whose kernel forbids one.
 """
 
 import os
+import random
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,14 @@ def html(root):
     if not (folder / "index.html").is_file():
         pytest.skip("the book is not built: run `make book`")
     return folder
+
+
+@pytest.fixture
+def seed():
+    """A seed that is drawn and printed with a failure; PIONEERS_SEED=... fixes it, as CI does."""
+    drawn = int(os.environ.get("PIONEERS_SEED") or random.SystemRandom().randrange(10**6))
+    print(f"PIONEERS_SEED={drawn}")
+    return drawn
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from importlib.metadata import PackageNotFoundError, distributions, requires, version
+from importlib.metadata import PackageNotFoundError, distributions, packages_distributions, requires, version
 from pathlib import Path
 
 import pytest
@@ -150,13 +150,116 @@ def pins():
     return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
 
 
-def requirements(project):
-    extras = project["optional-dependencies"].values()
-    return [Requirement(line) for line in [*project["dependencies"], *(r for extra in extras for r in extra)]]
+def requirements(project, *extras):
+    """What the package and its extras ask for, extras of extras included."""
+    found = [Requirement(line) for line in project["dependencies"]]
+    queue, seen = list(extras), set()
+    while queue:
+        extra = queue.pop()
+        asked = [Requirement(line) for line in project["optional-dependencies"][extra]]
+        seen.add(extra)
+        queue += {e for r in asked if r.name == project["name"] for e in r.extras} - seen
+        found += [r for r in asked if r.name != project["name"]]
+    return found
+
+
+EXTRAS = ("data", "grader", "book", "labs", "hub", "dev")
+INSTALLED = packages_distributions()  # the name of an import → the distributions that may bring it
+# What imports more than the package itself needs, and the extra that installs it.
+EXTRA = {
+    "pioneers/autograder/": "grader",
+    "pioneers/bench/": "dev",
+    "pioneers/analysis/": "book",
+    "pioneers/cli/": "book",
+    "pioneers/weights/": "hub",
+    "pioneers/data/": "data",
+    "pioneers/": None,
+    "book/": "book",
+    "lectures/": "book",
+    "labs/": "labs",
+    "experiments/": "dev",
+    "tests/": "dev",
+    "conftest.py": "dev",
+}
+CELL = re.compile(r"^```\{code-cell\}.*?\n(?:---\n.*?---\n|:.*\n)*(.*?)^```", re.MULTILINE | re.DOTALL)
+MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
+
+
+def code(path):
+    """The Python in a file: a module's text, or the cells of a page."""
+    text = path.read_text()
+    return text if path.suffix == ".py" else MAGIC.sub("", "\n".join(CELL.findall(text)))
+
+
+def packages(path, extra):
+    """Top-level names of the packages of others that a file imports, each with the extra that installs it."""
+    own = {
+        "pioneers",
+        "tests",
+        "experiments",
+        *(p.stem for p in [*ROOT.glob("labs/*.py"), *ROOT.glob("book/_ext/*.py")]),
+    }
+    for node in ast.walk(ast.parse(code(path))):
+        modules, named = [], extra
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            modules = [node.module]
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "import_extra":
+            if not isinstance(node.args[0], ast.Constant):
+                continue  # one of our own modules, by a computed name
+            modules, named = [node.args[0].value], node.args[1].value
+        for module in modules:
+            top = module.split(".")[0]
+            if top not in {*sys.stdlib_module_names, *own} and not path.with_name(f"{top}.py").exists():
+                yield top, named
+
+
+PYTHON = [p for p in ROOT.glob("*/**/*.py") if not {"_build", "student", ".venv"} & set(p.parts)]
+PAGES = [*ROOT.glob("lectures/*.md"), *ROOT.glob("labs/*/lab.md"), *ROOT.glob("book/*.md")]
+
+
+@pytest.mark.parametrize("path", sorted([*PYTHON, *PAGES, ROOT / "conftest.py"]), ids=name)
+def test_every_import_is_declared(path, project):
+    extra = next(extra for folder, extra in EXTRA.items() if name(path).startswith(folder))
+    undeclared = {
+        (package, f"extra {needed}" if needed else "core")
+        for package, needed in packages(path, extra)
+        if not {canonicalize_name(distribution) for distribution in INSTALLED.get(package, [])}
+        & {canonicalize_name(r.name) for r in requirements(project, *filter(None, [needed]))}
+    }
+    assert not undeclared, "declare it in pyproject.toml"
+
+
+def test_the_package_can_be_imported_without_any_extra(project):
+    core = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    extras = {canonicalize_name(r.name) for r in requirements(project, *EXTRAS)} - core
+    absent = [top for top, names in INSTALLED.items() if {canonicalize_name(n) for n in names} <= extras]
+    assert {"sklearn", "PIL", "nbformat", "matplotlib", "transformers"} <= set(absent)
+    needs_more = (
+        "pioneers/autograder/",
+        "pioneers/analysis/plots",
+        "pioneers/analysis/interactive",
+        "pioneers/cli/grade",
+    )
+    modules = [
+        name(path.parent if path.stem == "__init__" else path.with_suffix("")).replace("/", ".")
+        for path in SOURCES
+        if not name(path).startswith(needs_more) and path.stem != "__main__"
+    ]
+    script = (
+        f"import importlib, sys\nsys.modules.update(dict.fromkeys({absent!r}))\n"
+        f"for module in {modules!r}: importlib.import_module(module)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, cwd=ROOT)
 
 
 def test_pins_fit_what_the_project_asks_for(project, pins):
-    unfit = [str(r) for r in requirements(project) if pins.get(canonicalize_name(r.name)) not in r.specifier]
+    unfit = [
+        str(r)
+        for r in requirements(project, *EXTRAS)
+        if pins.get(canonicalize_name(r.name)) not in r.specifier
+    ]
     assert not unfit
 
 
@@ -172,7 +275,7 @@ def test_pins_install_with_the_oldest_python_the_project_allows(project, pins):
 
 
 def test_every_package_of_the_environment_is_pinned(project, pins):
-    queue, seen = [(r.name, r.extras) for r in requirements(project)], set()
+    queue, seen = [(r.name, r.extras) for r in requirements(project, *EXTRAS)], set()
     while queue:
         package, extras = queue.pop()
         key = (canonicalize_name(package), *extras)
@@ -208,9 +311,9 @@ def test_conda_gets_the_same_environment(project):
     python = next(d for d in environment["dependencies"] if isinstance(d, str) and d.startswith("python="))
     assert python.removeprefix("python=") == project["requires-python"].removeprefix(">=")
     pip = next(d["pip"] for d in environment["dependencies"] if isinstance(d, dict))
-    extras = ",".join(project["optional-dependencies"])
-    assert pip == ["-c constraints.txt", f"-e .[{extras}]"]
-    assert f".[{extras}]" in (ROOT / "Makefile").read_text()
+    assert pip == ["-c constraints.txt", "-e .[dev]"]
+    assert "-c constraints.txt -e '.[dev]'" in (ROOT / "Makefile").read_text()
+    assert {str(r) for r in requirements(project, "dev")} == {str(r) for r in requirements(project, *EXTRAS)}
 
 
 def test_the_citation_names_this_version(project):

@@ -1,1 +1,1 @@
-"""What the text experiments of the pioneers share: a corpus, small models pretrained on it, tasks."""
+"""Shared by the text experiments: a corpus, small models pretrained on it, tasks."""

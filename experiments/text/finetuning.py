@@ -104,7 +104,7 @@ def body_of(model: nn.Module) -> nn.Module:
 
 
 def is_causal(body: nn.Module) -> bool:
-    """Whether it reads from left to right: a GPT or an LSTM."""
+    """True for models that read from left to right: a GPT or an LSTM."""
     return hasattr(body, "lm_head")
 
 
@@ -218,7 +218,7 @@ def judge(task: str, predict: Callable[[Sequence[Row]], Tensor], split: str = "t
 
 
 def marks(truth: Tensor, found: Tensor) -> dict[str, float]:
-    """What the papers report: accuracy, Matthews' correlation, and F1 where there are two classes."""
+    """Compute the papers' measures: accuracy, Matthews' correlation and, for two classes, F1."""
     scores = {"accuracy": accuracy_score(truth, found), "matthews": matthews_corrcoef(truth, found)}
     return scores | ({"f1": f1_score(truth, found)} if set(truth.tolist()) == {0, 1} else {})
 

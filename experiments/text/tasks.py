@@ -10,17 +10,17 @@ import torch
 from torch import Tensor
 
 from pioneers.data import (
-    CutSentence,
     LabelledText,
-    cut_sentences,
+    TruncatedPair,
     docstring_packages,
     documents,
-    finished_choices,
-    finished_first,
-    finished_sentences,
-    following_sentences,
     mrpc,
+    next_sentence_pairs,
     sst2,
+    truncated_choice,
+    truncated_classification,
+    truncated_entailment,
+    truncated_pairs,
 )
 from pioneers.data.tasks import PACKAGES, REFERENCE
 
@@ -66,21 +66,21 @@ TASKS = {
     "mrpc": Task("similarity", 2, "mean", mrpc),
     "packages": Task("text", len(PACKAGES), "mean", docstring_packages),
     "modules": Task("text", NUM_MODULES, "mean", docstring_modules),
-    "following": Task("pair", 2, "mean", following_sentences),
-    "finished": Task("text", 2, "last", lambda split: finished_sentences(cuts(split))),
-    "finished first": Task("pair", 2, "last", lambda split: finished_first(cuts(split))),
+    "following": Task("pair", 2, "mean", next_sentence_pairs),
+    "finished": Task("text", 2, "last", lambda split: truncated_classification(cuts(split))),
+    "finished first": Task("pair", 2, "last", lambda split: truncated_entailment(cuts(split))),
     "finished choice": Task(
         "choice",
         4,
         "last",
-        lambda split: [(c.context, *c.choices, c.label) for c in finished_choices(cuts(split))],
+        lambda split: [(c.context, *c.choices, c.label) for c in truncated_choice(cuts(split))],
     ),
 }
 
 
-def cuts(split: str) -> list[CutSentence]:
+def cuts(split: str) -> list[TruncatedPair]:
     """As many as there are, or nearly."""
-    return cut_sentences(split, 5000 if split == "train" else 1200)
+    return truncated_pairs(split, 5000 if split == "train" else 1200)
 
 
 @functools.cache

@@ -15,7 +15,14 @@ from experiments.text.finetuning import STEPS, finetune, marks, on_device, state
 from experiments.text.pretraining import SEQ_LEN, vocabulary
 from experiments.text.tasks import drawn, part
 from pioneers.analysis import exact_match, overlap_f1
-from pioneers.data import cloze_questions, code_words, punctuation, run_on_questions, squad2, ud_english_ewt
+from pioneers.data import (
+    cloze_questions,
+    code_words,
+    punctuation,
+    sentence_boundary_qa,
+    squad2,
+    ud_english_ewt,
+)
 from pioneers.models import BERTForPretraining, BERTReader, BERTTagger, best_span
 from pioneers.objectives import (
     BERTInputs,
@@ -144,7 +151,7 @@ class Window(NamedTuple):
 def questions(task: str, split: str) -> list[Any]:
     """Questions that have an answer; a fifth of SQuAD's paragraphs is held out."""
     if task != "squad":
-        return {"cloze": cloze_questions, "run-on": run_on_questions}[task](split)
+        return {"cloze": cloze_questions, "run-on": sentence_boundary_qa}[task](split)
     answered = [question for question in squad2("sample") if question.answers]
     contexts = list(dict.fromkeys(question.context for question in answered))
     held_out = set(contexts[-len(contexts) // 5 :])

@@ -1,4 +1,4 @@
-"""What models attend to, and how well they predict; :mod:`~pioneers.analysis.plots` draws it."""
+"""Attention maps, measures of prediction, and figures (:mod:`~pioneers.analysis.plots`)."""
 
 from pioneers.analysis.answers import exact_match, overlap_f1
 from pioneers.analysis.attention_maps import attention_distance, attention_rollout, record_attention

@@ -1,4 +1,4 @@
-"""How good answers to questions are."""
+"""Measures of answers to questions."""
 
 import re
 import string
@@ -9,12 +9,12 @@ PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
-    """The share of ``given`` answers that equal the ``right`` ones, case, articles and punctuation aside.
+    """Return the share of ``given`` answers equal to the ``right`` ones after normalisation.
 
-    Rajpurkar et al. 2016, section 6.1.
+    Case, articles and punctuation are ignored: Rajpurkar et al. 2016, section 6.1.
 
     Raises:
-        ValueError: there are not as many of one as of the other, or none.
+        ValueError: the two differ in number, or are empty.
 
     Example:
         >>> exact_match(["The red house.", "now"], ["red house", "then"])
@@ -24,12 +24,12 @@ def exact_match(given: Sequence[str], right: Sequence[str]) -> float:
 
 
 def overlap_f1(given: Sequence[str], right: Sequence[str]) -> float:
-    """The mean F1 of the words of ``given`` and ``right`` answers, which gives something for half of one.
+    """Return the mean F1 over words of ``given`` and ``right`` answers, which credits partial answers.
 
-    Case, articles and punctuation aside: Rajpurkar et al. 2016, section 6.1.
+    Case, articles and punctuation are ignored: Rajpurkar et al. 2016, section 6.1.
 
     Raises:
-        ValueError: there are not as many of one as of the other, or none.
+        ValueError: the two differ in number, or are empty.
 
     Example:
         >>> overlap_f1(["an old red house", "now"], ["red house", "then"])

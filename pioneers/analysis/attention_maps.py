@@ -1,4 +1,4 @@
-"""Attention weights of a running model, through hooks: the model's own code stays as it is."""
+"""Attention weights of a running model, recorded by hooks; the model's code is unchanged."""
 
 import contextlib
 import math
@@ -55,10 +55,10 @@ def record_attention(model: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def attention_rollout(maps: Sequence[Tensor]) -> Tensor:
-    """How much of each input token is in each output token, over all layers: ``(B, T, T)``, rows sum to one.
+    """Estimate how much each output token draws on each input token: ``(B, T, T)``, rows sum to one.
 
-    Each layer is taken to mix tokens by ``(A + I) / 2``, where A is the mean over its heads and I stands
-    for the residual connection; the layers multiply, the last on the left. Abnar & Zuidema 2020, section 3.
+    Each layer is assumed to mix tokens by ``(A + I) / 2``, where A is the mean over its heads and I the
+    residual connection; the matrices are multiplied, the last on the left. Abnar & Zuidema 2020, section 3.
 
     Args:
         maps: the weights ``(B, H, T, T)`` of every layer, first layer first, as :func:`record_attention`
@@ -87,9 +87,9 @@ def attention_rollout(maps: Sequence[Tensor]) -> Tensor:
 
 
 def attention_distance(weights: Tensor, patch_size: int) -> Tensor:
-    """How far the heads of a ViT look: mean distance in pixels from a patch to those it attends to, ``(H,)``.
+    """Measure how far a ViT's heads look: mean distance in pixels between query and key patches, ``(H,)``.
 
-    Dosovitskiy et al. 2021, figure 7. The class token is left out, and the rest is scaled to sum to one.
+    Dosovitskiy et al. 2021, fig. 7. The class token is ignored; the other weights are rescaled to sum to 1.
 
     Args:
         weights: ``(B, H, 1 + N, 1 + N)`` of one layer, class token first; the N patches form a square.

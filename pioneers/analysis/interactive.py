@@ -1,4 +1,4 @@
-"""Figures to try out: a picture that the book's scripts turn into something to play with."""
+"""Interactive figures: a picture that a script of the book makes interactive."""
 
 import base64
 import html
@@ -13,17 +13,17 @@ from torch import Tensor
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LARGEST = 60_000  # characters of data: a page must stay light
+LARGEST = 60_000  # characters of data: pages must stay small
 
 
 @dataclass(frozen=True)
 class InteractiveFigure:
-    """What :func:`interactive` returns; a notebook shows the picture, a page of the book the script's figure.
+    """An interactive figure: a notebook shows its picture, a page of the book the script's figure.
 
     Attributes:
         name: of the script in ``book/_static/interactive``.
-        data: what the script gets, as JSON.
-        picture: the same at one setting, as PNG, for where no script runs and for print.
+        data: the script's input, as JSON.
+        picture: the figure at one setting, as PNG, for print and wherever scripts do not run.
         size: width and height of the picture on the page, in pixels.
         alt: what the picture shows, in words.
     """
@@ -46,18 +46,18 @@ class InteractiveFigure:
 
 
 def interactive(name: str, data: dict[str, Any], figure: "Figure", alt: str) -> InteractiveFigure:
-    """A figure that readers of the book can change, and a picture of it for everybody else.
+    """Make a figure that readers of the book can change, with a picture of it for everywhere else.
 
     Args:
         name: of the script ``book/_static/interactive/NAME.js`` that draws it.
-        data: what the script draws: dictionaries, lists, tensors, texts and numbers. Fractions are rounded to
+        data: the script's input: dictionaries, lists, tensors, strings and numbers. Fractions are rounded to
             four significant digits.
-        figure: the same at one setting; it is closed.
+        figure: the figure at one setting; it will be closed.
         alt: what the picture shows, in words.
 
     Raises:
-        ValueError: the data hold NaN or infinity, or are longer than 60,000 characters; or ``alt`` is empty.
-        TypeError: the data hold something that JSON does not know.
+        ValueError: the data contain NaN or infinity, or exceed 60,000 characters, or ``alt`` is empty.
+        TypeError: the data contain something that JSON cannot represent.
 
     Example:
         >>> figure, ax = plt.subplots()
@@ -65,12 +65,12 @@ def interactive(name: str, data: dict[str, Any], figure: "Figure", alt: str) -> 
         '{"scores":[0.6667,1.0]}'
     """
     if not alt.strip():
-        raise ValueError(f"figure {name!r} needs words for those who cannot see it: alt is empty")
+        raise ValueError(f"figure {name!r} needs alt text for readers who cannot see it: alt is empty")
     try:
         text = json.dumps(_plain(data), allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     except ValueError as error:
         raise ValueError(
-            f"the data of figure {name!r} hold NaN or infinity, which JSON cannot say"
+            f"the data of figure {name!r} contain NaN or infinity, which JSON cannot represent"
         ) from error
     if len(text) > LARGEST:
         raise ValueError(f"the data of figure {name!r} have {len(text):,} characters; at most {LARGEST:,}")
@@ -82,7 +82,7 @@ def interactive(name: str, data: dict[str, Any], figure: "Figure", alt: str) -> 
 
 
 def _plain(value: Any) -> Any:
-    """Tensors as lists, fractions rounded."""
+    """Convert tensors to lists and round fractions."""
     if isinstance(value, Tensor):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""How well a text is predicted: by a language model, by counting, and by general compressors."""
+"""Measures of how well a text is predicted: by a language model, by n-gram counts, by compressors."""
 
 import bz2
 import lzma
@@ -17,7 +17,7 @@ from pioneers.progress import progress
 def negative_log_likelihood(
     model: nn.Module, tokens: Tensor, *, seq_len: int, stride: int, batch_size: int = 16
 ) -> float:
-    """Total −ln p of ``tokens (L,)`` after the first, each predicted once, in nats.
+    """Sum −ln p over ``tokens (L,)`` after the first, each predicted once, in nats.
 
     Windows of ``seq_len`` tokens start ``stride`` apart, and each scores only what no earlier one has: every
     token but those of the first window has at least ``seq_len - stride`` tokens of context.
@@ -38,7 +38,7 @@ def negative_log_likelihood(
         7.0
     """
     if not 0 < stride <= seq_len:
-        raise ValueError(f"stride must lie between 1 and seq_len={seq_len}, not {stride}")
+        raise ValueError(f"stride must be between 1 and seq_len={seq_len}, not {stride}")
     if len(tokens) < 2:
         raise ValueError("a text of fewer than two tokens leaves nothing to predict")
     seq_len = min(seq_len, len(tokens) - 1)
@@ -58,7 +58,7 @@ def negative_log_likelihood(
 
 
 def bits_per_character(nats: float, text: str) -> float:
-    """``nats`` for a whole ``text`` → bits per character, which do not depend on the tokenizer.
+    """Convert total ``nats`` of a ``text`` to bits per character, which do not depend on the tokenizer.
 
     Example:
         >>> bits_per_character(8 * math.log(2), "four")
@@ -68,7 +68,7 @@ def bits_per_character(nats: float, text: str) -> float:
 
 
 def ngram_bits(train: str, test: str, *, n: int) -> float:
-    """Bits per character of ``test`` under counts of n characters in ``train``, each count plus one.
+    """Compute bits per character of ``test`` under add-one n-gram counts of ``train``.
 
     ``n=1`` is the unigram model, ``n=2`` the bigram model. The alphabet is that of both texts.
 
@@ -95,9 +95,9 @@ COMPRESSORS = {
 
 
 def compressed_bits(compressor: str, test: str, *, primer: str = "") -> float:
-    """Bits per character that ``compressor``, ``"gzip"``, ``"bzip2"`` or ``"xz"``, needs for ``test``.
+    """Compute bits per character of ``test`` under a ``compressor``: ``"gzip"``, ``"bzip2"`` or ``"xz"``.
 
-    With a ``primer`` the compressor has seen that text first: the size of both less that of the primer.
+    With a ``primer``, the compressor reads that text first: the size of both minus that of the primer.
 
     Raises:
         ValueError: there is no such compressor.

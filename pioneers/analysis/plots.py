@@ -1,4 +1,4 @@
-"""Figures of the book: one look, readable on a white page and, inverted, on a dark one."""
+"""The style of the book's figures, readable on white and, inverted, on dark pages."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -38,12 +38,12 @@ def use_book_style() -> None:
 
 
 def plot_history(ax: "Axes", history: Sequence[Mapping[str, float]], *names: str) -> None:
-    """Draw numbers of a training run against its steps.
+    """Plot numbers of a training run against its steps.
 
     Args:
-        ax: where to draw.
+        ax: the axes to draw on.
         history: what :func:`pioneers.training.fit` returns or ``read_metrics`` reads.
-        names: of the numbers; the loss when left out.
+        names: of the numbers; the loss by default.
 
     Raises:
         ValueError: no row has a number of that name.
@@ -70,16 +70,16 @@ def heatmap(
     vmin: float = 0.0,
     vmax: float | None = None,
 ) -> "AxesImage":
-    """Draw a matrix ``(T, S)``, for instance attention weights: light is small, dark is large.
+    """Draw a matrix ``(T, S)``, such as attention weights: light is small, dark is large.
 
     Args:
-        ax: where to draw.
+        ax: the axes to draw on.
         values: the matrix.
         rows: labels of the queries.
         columns: labels of the keys.
         numbers: also write each value, to two digits, in its cell.
         vmin: value of the lightest colour.
-        vmax: value of the darkest; the largest in the matrix when left out.
+        vmax: value of the darkest; by default the largest in the matrix.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""The results of the longer experiments, which come with the package."""
+"""The results of the longer experiments, which ship with the package."""
 
 import json
 from importlib.resources import files
@@ -6,13 +6,13 @@ from typing import Any
 
 
 def experiment(name: str) -> dict[str, Any]:
-    """What ``make experiments NAME=...`` has found: an entry ``rows`` with one row per case and seed.
+    """Load what ``make experiments NAME=...`` found: an entry ``rows`` with one row per case and seed.
 
-    Beside the rows stand what makes them again: ``command``, ``config``, ``cases`` and ``versions``. The file
+    The entries ``command``, ``config``, ``cases`` and ``versions`` say how to reproduce the rows. The file
     is ``pioneers/results/NAME.json``.
 
     Args:
-        name: of the experiment: the file's name in ``experiments``, without ``.py``.
+        name: of the file in ``experiments``, without ``.py``.
 
     Raises:
         ValueError: there are no results of that name.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import time
 from copy import deepcopy
 from dataclasses import replace
@@ -10,22 +11,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import bleach  # type: ignore[import-untyped]
 import nbformat
+import nh3
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from pioneers.autograder.jail import AUTOGRADER, CHECKS, Limits
+from pioneers.autograder.jail import AUTOGRADER, PACKAGE, Limits
 from pioneers.autograder.rebuild import rebuild
 from pioneers.autograder.referee import Mark, referee, refused
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.submission import Flag, Refused, contents, find, read
-from pioneers.checks.loading import labs_folder
+from pioneers.checks.labs import others
+from pioneers.checks.loading import exercise_files, lab_folders
+from pioneers.keys import Sources
 
+CHECK = re.compile(r'\bcheck\("([\d.]+)"')
 Result = dict[str, Any]
 TAGS = {"b", "blockquote", "br", "code", "details", "em", "i", "li", "ol", "p", "pre", "strong", "sub",
         "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"}  # fmt: skip
+NO_TAG = re.compile(rf"<(?!/?({'|'.join(TAGS)})[\s/>])", re.IGNORECASE)  # nh3 would drop it with what follows
 
 
 def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, trusted: bool = False) -> Result:
@@ -98,7 +103,8 @@ def result_path(course: Path, student: str, lab: str) -> Path:
 
 def digest(course: Path, student: str, skeleton: Skeleton) -> str:
     """A fingerprint of all that decides a mark: the submission, the lab and the checks."""
-    whole = hashlib.sha256(_checks())
+    code = "\n".join(cell.source for cell in skeleton.source.cells if cell.cell_type == "code")
+    whole = hashlib.sha256(_checks(frozenset(CHECK.findall(code))).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
     try:
         path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
@@ -109,11 +115,12 @@ def digest(course: Path, student: str, skeleton: Skeleton) -> str:
 
 
 @cache
-def _checks() -> bytes:
-    """The sources of the checks and of the grader, in a few bytes."""
-    folders = (CHECKS, AUTOGRADER, labs_folder())
-    files = [file for folder in folders for file in sorted(folder.rglob("*.py"))]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).digest()
+def _checks(exercises: frozenset[str]) -> str:
+    """The key of the grader, of the checks and of the exercises of one lab, but not of other labs."""
+    labs = [lab_folders()[number] for number in sorted({key.split(".")[0] for key in exercises})]
+    own = [file for lab in labs for file in exercise_files(lab)]
+    beside = [*AUTOGRADER.rglob("jailed/*.py"), *own]
+    return Sources(PACKAGE.parent).key(f"import {__name__}", beside=beside, without=others(exercises))
 
 
 def earlier(course: Path, student: str, lab: str) -> Result | None:
@@ -145,5 +152,6 @@ def harmless(notebook: NotebookNode) -> NotebookNode:
     """Take from the text cells what a browser would run: the formgrader shows them as they are."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and "<" in cell.source:
-            cell.source = bleach.clean(cell.source, tags=TAGS, attributes={}, protocols=())
+            text = NO_TAG.sub("&lt;", cell.source)
+            cell.source = nh3.clean(text, tags=TAGS, attributes={}, url_schemes=set())
     return notebook

@@ -1,4 +1,4 @@
-"""Timing: the contestants take turns in one process, so that whatever disturbs the machine disturbs all."""
+"""Timing. The libraries take turns in one process, so that a disturbance of the machine affects them all."""
 
 import importlib.metadata
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from pioneers.bench.contests import Contest
+from pioneers.bench.benchmarks import Benchmark
 from pioneers.device import autocast
 from pioneers.progress import progress
 
@@ -23,22 +23,22 @@ PEAK_SIZE = 2048
 
 @dataclass(frozen=True, kw_only=True)
 class Row:
-    """One contestant's result.
+    """The result of one library.
 
     Attributes:
-        contest: name of the contest.
+        benchmark: name of the benchmark.
         precision: ``"fp32"`` or ``"bf16"``.
-        library: the contestant.
+        library: its name.
         version: its version; of this package, that of the package.
-        parameters: number of its model's parameters.
+        parameters: parameter count of its model.
         seconds: median time of one step.
         per_second: tokens or images.
         peak_fraction: share of the matrix-product peak measured in the same run, counting the textbook
             form's operations.
-        ratio: how many times faster this package is than this library: its median over ours.
+        ratio: median time of this library over that of this package; above 1, this package is faster.
     """
 
-    contest: str
+    benchmark: str
     precision: str
     library: str
     version: str
@@ -49,19 +49,19 @@ class Row:
     ratio: float
 
 
-def compete(
-    name: str, contest: Contest, precision: str, *, device: torch.device, rounds: int, peak: float
+def measure(
+    name: str, benchmark: Benchmark, precision: str, *, device: torch.device, rounds: int, peak: float
 ) -> tuple[list[Row], dict[str, str]]:
-    """The results of one contest in one precision, and why a library could not take part.
+    """Run one benchmark in one precision; returns the results, and for each missing library the reason.
 
     Args:
-        rounds: number of timed steps of each contestant; the median counts.
+        rounds: number of timed steps of each library; the median counts.
         peak: floating-point operations per second of a matrix product in this precision.
     """
     steps: dict[str, Callable[[], Any]] = {}
     parameters: dict[str, int] = {}
     absent: dict[str, str] = {}
-    for library, make in contest.entrants.items():
+    for library, make in benchmark.implementations.items():
         torch.manual_seed(0)
         try:
             model, function = make(device)
@@ -69,22 +69,22 @@ def compete(
             absent[library] = str(error).splitlines()[0]
             continue
         parameters[library] = sum(p.numel() for p in model.parameters())
-        if contest.trains:
+        if benchmark.trains:
             steps[library] = _training_step(model, function, device, precision)
         else:
             model.to(DTYPES[precision])
             steps[library] = torch.no_grad()(function)
     medians = _take_turns(steps, rounds=rounds, device=device, title=f"{name} {precision}")
-    flops = contest.flops()
+    flops = benchmark.flops()
     rows = [
         Row(
-            contest=name,
+            benchmark=name,
             precision=precision,
             library=library,
             version=_version(library),
             parameters=parameters[library],
             seconds=seconds,
-            per_second=contest.amount / seconds,
+            per_second=benchmark.amount / seconds,
             peak_fraction=flops / seconds / peak,
             ratio=seconds / medians["pioneers"],
         )
@@ -96,7 +96,7 @@ def compete(
 def _training_step(
     model: torch.nn.Module, loss: Callable[[], torch.Tensor], device: torch.device, precision: str
 ) -> Callable[[], None]:
-    """Forward, backward and the same optimiser for everybody."""
+    """Make a step: forward, backward and the same optimiser for every library."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
 
     def step() -> None:
@@ -135,7 +135,7 @@ def _wait_for(device: torch.device) -> None:
 
 
 def matmul_peak(precision: str, device: torch.device, *, rounds: int = 25) -> float:
-    """Floating-point operations per second of the best of some large matrix products: the ceiling."""
+    """Measure the ceiling: operations per second of the fastest of several large matrix products."""
     size = PEAK_SIZE if device.type == "cpu" else 4 * PEAK_SIZE
     a, b = torch.randn(2, size, size, device=device, dtype=DTYPES[precision])
     times = [_seconds(lambda: a @ b, device) for _ in range(WARM_UP + rounds)]
@@ -143,7 +143,7 @@ def matmul_peak(precision: str, device: torch.device, *, rounds: int = 25) -> fl
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """What was measured on."""
+    """Describe the machine."""
     here = {
         "processor": _processor(),
         "cores": os.cpu_count(),

@@ -46,6 +46,10 @@ class Draft:
         equation: label of the equation behind it.
         refuse: names of torch functions an answer may not call, besides fused attention.
         seed: of the public probes; that of the hidden ones is made from the number.
+        wrongs: the wrong answers added so far.
+        rights: the right ones.
+        mistakes: those known by name so far.
+        laws: those added so far.
     """
 
     key: str
@@ -104,7 +108,7 @@ class Draft:
         self.asked[False].append((name, strided, given))
 
     def hidden(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
-        """Add a hidden probe, which only the grader uses; arguments as in :meth:`probe`."""
+        """Add a hidden probe, for the grader alone: ``name, strided, given`` as in :meth:`probe`."""
         self.asked[True].append((name, strided, given))
 
     def probes(self, hidden: bool = False) -> list[Probe]:
@@ -173,7 +177,7 @@ class Draft:
             self.mistakes += [Mistake(name, why, twin, None, section, equation) for twin in twins]
 
     def right(self, how: str, *edits: Edit, source: str = "") -> None:
-        """Add right answers written in another way, by edits or as a ``source`` of their own; say ``how``."""
+        """Add right answers written in another way (``how``): ``edits``, or a ``source`` of their own."""
         self.rights += [Right(how, answer) for answer in self._answers(edits, source)]
 
     def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
@@ -199,7 +203,11 @@ def exercise(
     key: str, answer: str, *, points: int, minutes: int, difficulty: int, reread: str | Sequence[str],
     equation: str = "", refuse: Sequence[str] = (), seed: int = 0,
 ) -> Draft:  # fmt: skip
-    """Begin an exercise; the arguments are those of :class:`Draft`, whose methods add the rest."""
+    """Begin an exercise, whose methods add the rest.
+
+    ``exercise(key, answer, points=, minutes=, difficulty=, reread=, equation=, refuse=, seed=)`` takes the
+    arguments of :class:`Draft`; ``reread`` may be a single anchor.
+    """
     sections = (reread,) if isinstance(reread, str) else tuple(reread)
     default = int(key.replace(".", "") + "1")
     return Draft(

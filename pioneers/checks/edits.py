@@ -19,7 +19,7 @@ NAMES["pairwise"] = pairwise
 
 
 def edited(text: str, edit: Edit) -> str:
-    """Replace the first text of each pair by the second; a list holds edits to be made together.
+    """Replace, in ``text``, the first text of the pair ``edit`` by the second; a list is made together.
 
     Raises:
         ValueError: a text to be replaced does not occur exactly once, or two of them overlap.

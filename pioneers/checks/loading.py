@@ -21,11 +21,15 @@ def lab_folders() -> dict[str, Path]:
     return {str(int(folder.name[:2])): folder for folder in sorted(labs_folder().glob("[0-9][0-9]_*"))}
 
 
+def exercise_files(folder: Path) -> list[Path]:
+    """Return the files of the exercises in the ``folder`` of a lab, one for each."""
+    return sorted(file for file in folder.glob("*.py") if file.name != BANK)
+
+
 @cache
 def drafts(folder: Path) -> tuple[Draft, ...]:
     """Read the exercises in the ``folder`` of a lab, one file each, in the order of their numbers."""
-    files = sorted(file for file in folder.glob("*.py") if file.name != BANK)
-    return tuple(sorted(map(_draft, files), key=lambda draft: int(draft.key.split(".")[1])))
+    return tuple(sorted(map(_draft, exercise_files(folder)), key=lambda draft: int(draft.key.split(".")[1])))
 
 
 def _draft(file: Path) -> Draft:

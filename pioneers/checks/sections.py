@@ -44,6 +44,7 @@ SECTIONS = {
     "sec-teacher-forcing": "lecture 9, “Teacher forcing”",
     "sec-bits": "lecture 9, “Nats, bits, perplexity, and which of them can be compared”",
     "sec-sampling": "lecture 9, “Writing: from a distribution to a text”",
+    "sec-gpt-heads": "lecture 9, “Causal attention with several heads”",
     "sec-kv-cache": "lecture 9, “The key/value cache”",
     "sec-gpt-linear-head": "lecture 9, “One linear map is enough”",
     "sec-gpt-shapes": "lecture 9, “Four shapes”",

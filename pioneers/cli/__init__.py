@@ -1,4 +1,4 @@
-"""The command ``pioneers``: train, generate, translate, convert, bench, grade, doctor. It only wires it."""
+"""The command ``pioneers``: train, generate, translate, convert, bench, grade, doctor. A thin layer."""
 
 from pioneers.cli.commands import main
 

@@ -1,4 +1,4 @@
-"""The command line: which commands there are, and how each of them ends."""
+"""The command line: its commands, and how each of them ends."""
 
 import functools
 import importlib
@@ -8,15 +8,16 @@ from collections.abc import Sequence
 
 import pioneers
 from pioneers.cli.parser import Parser
+from pioneers.extras import import_extra
 
 COMMANDS = {
-    "train": "train a GPT, BERT, Transformer or ViT; stop and go on at any time",
+    "train": "train a GPT, BERT, Transformer or ViT; stop and resume at any time",
     "generate": "let a GPT continue a text",
     "translate": "let a Transformer translate",
-    "convert": "carry weights over to Hugging Face's layout, or from it",
-    "bench": "measure speed side by side with other libraries",
-    "grade": "grade a lab of a class, each submission in a jail",
-    "doctor": "see what works on this machine, and what to install",
+    "convert": "convert weights to Hugging Face's layout, or from it",
+    "bench": "measure speed next to other libraries",
+    "grade": "grade a lab for a class, each submission in a jail",
+    "doctor": "check what works on this machine, and what to install",
 }
 DESCRIPTION = "Transformers to train, to use and to take apart, from the book Pioneering Transformers."
 EPILOG = """\
@@ -25,21 +26,21 @@ examples:
   pioneers train gpt --text language-reference --out runs/gpt
   pioneers generate runs/gpt --prompt "The value of"
 
-Each command explains itself: pioneers COMMAND --help. PIONEERS_DEVICE=cpu chooses the device,
-PIONEERS_DATA may name a folder that holds the public data sets, and PIONEERS_DEBUG=1 shows where an
+Help on each command: pioneers COMMAND --help. PIONEERS_DEVICE=cpu chooses the device,
+PIONEERS_DATA may name a folder with the public data sets, and PIONEERS_DEBUG=1 shows where an
 error came from. TQDM_DISABLE=1 turns the progress bars off.
 """
 MORE_MEMORY = "; a smaller --batch-size needs less memory"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 1 for what went wrong, 130 for Ctrl-C.
+    """Run a command; returns the exit status: 0, 1 after an error, 130 after Ctrl-C.
 
     Args:
-        argv: what stands behind ``pioneers``; the arguments of the process when left out.
+        argv: the arguments after ``pioneers``; by default those of the process.
 
     Raises:
-        SystemExit: after ``--help`` (status 0), or the arguments are wrong (status 2).
+        SystemExit: after ``--help`` (status 0), or if the arguments are wrong (status 2).
     """
     smaller = ""
     try:
@@ -47,10 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         smaller = MORE_MEMORY if hasattr(args, "batch_size") else ""
         return int(args.run(args))
     except KeyboardInterrupt as stop:
-        if os.environ.get("RANK", "0") == "0":  # of several processes one speaks
+        if os.environ.get("RANK", "0") == "0":  # only one process prints
             print(f"\npioneers: {str(stop) or 'interrupted'}", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # whoever read our output has seen enough
+    except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def make_parser() -> Parser:
-    """The parser of the whole command line; a command's own arguments are added when it is used."""
+    """Make the parser of the command line; a command's own arguments are added when it is used."""
     parser = Parser(prog="pioneers", description=DESCRIPTION, epilog=EPILOG)
     parser.add_argument("--version", action="version", version=f"pioneers {pioneers.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -71,11 +72,11 @@ def make_parser() -> Parser:
 
 
 def one_line(error: Exception, smaller: str = "") -> str:
-    """What went wrong, on one line. Errors of kinds that nobody foresaw also say what kind they are.
+    """Format an error on one line; unexpected kinds of error also name their type.
 
     Args:
-        error: what went wrong.
-        smaller: what to say behind a lack of memory.
+        error: the error.
+        smaller: advice to append if memory ran out.
     """
     text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
@@ -86,6 +87,7 @@ def one_line(error: Exception, smaller: str = "") -> str:
 
 
 def _fill(name: str, parser: Parser) -> None:
-    command = importlib.import_module(f"pioneers.cli.{name}")
+    module = f"pioneers.cli.{name}"
+    command = import_extra(module, "grader") if name == "grade" else importlib.import_module(module)
     command.add_arguments(parser)
     parser.set_defaults(run=command.run)

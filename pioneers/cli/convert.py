@@ -1,17 +1,23 @@
-"""``pioneers convert``: the same model in the other layout."""
+"""``pioneers convert``: write a model in the other layout."""
 
 from argparse import Namespace
 
 from pioneers.cli.parser import Parser
-from pioneers.weights import export, from_pretrained, load_tokenizer, save_pretrained, save_tokenizer
+from pioneers.weights import (
+    from_pretrained,
+    load_tokenizer,
+    save_huggingface,
+    save_pretrained,
+    save_tokenizer,
+)
 
 DESCRIPTION = """\
 Write a model to a new folder in this package's layout or, with --to huggingface, in the layout
 that transformers and many other libraries read. A tokenizer goes with it.
 
-What pioneers train has made is read, and Hugging Face's gpt2, bert and vit. A FROM that is no folder
-here is asked for on the hub. For Hugging Face a GPT (pre-norm), a BERT or a ViT can be written, but
-not a Transformer. The weights are written in float32."""
+It reads models made by pioneers train, and Hugging Face's gpt2, bert and vit with their common heads.
+A FROM that is not a folder is looked up on the hub. A GPT (pre-norm), a BERT or a ViT, with or without
+a head, can be written for Hugging Face, a Transformer cannot. Weights are written in float32."""
 EPILOG = """\
 examples:
   pioneers convert gpt2 models/gpt2
@@ -21,7 +27,7 @@ examples:
 
 
 def add_arguments(parser: Parser) -> None:
-    """From where, to where, and in which layout."""
+    """Add the arguments: source, destination and layout."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("source", metavar="FROM", help="a folder in either layout, or a name on the hub")
     parser.add_argument("folder", metavar="TO", help="the new folder")
@@ -29,20 +35,20 @@ def add_arguments(parser: Parser) -> None:
         "--to",
         choices=("pioneers", "huggingface"),
         default="pioneers",
-        help="the layout to write; which one FROM has is found out",
+        help="the layout to write; that of FROM is detected",
     )
 
 
 def run(args: Namespace) -> int:
-    """Read, write, and say what was written."""
+    """Read the model, write it, and say what was written."""
     model = from_pretrained(args.source)
     try:
         tokenizer = load_tokenizer(args.source)
     except FileNotFoundError:
         tokenizer = None
     try:
-        (export if args.to == "huggingface" else save_pretrained)(model, args.folder)
-    except TypeError as error:  # a model that the other side does not have
+        (save_huggingface if args.to == "huggingface" else save_pretrained)(model, args.folder)
+    except TypeError as error:  # a model that Hugging Face does not have
         raise ValueError(error) from error
     if tokenizer is not None:
         save_tokenizer(tokenizer, args.folder)

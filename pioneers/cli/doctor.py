@@ -1,4 +1,4 @@
-"""``pioneers doctor``: what works on this machine, tried for real, and what to do about the rest."""
+"""``pioneers doctor``: test what works on this machine, and say how to fix the rest."""
 
 import importlib
 import itertools
@@ -25,44 +25,44 @@ from pioneers.models import GPT, GPTConfig
 from pioneers.objectives import causal_lm, causal_lm_loss
 
 DESCRIPTION = """\
-Look at this machine: device, precisions (each tried by one forward and one backward pass of a small
-model), libraries, data, disk and the jail for grading. Ends with one line that says that everything
-works, or what to do; the exit status is then 1."""
+Check this machine: device, precisions (each tested by one forward and one backward pass of a small
+model), libraries, data, disk and the jail for grading. The last line says that everything works, or
+what to do; in that case the exit status is 1."""
 EPILOG = """\
 examples:
   pioneers doctor
   PIONEERS_DEVICE=cpu pioneers doctor
 """
-# Package → the name it is imported by. The package itself needs these.
+# Package → name of its import. Required.
 NEEDED = {
-    "babel": "babel",
     "einops": "einops",
     "filelock": "filelock",
-    "num2words": "num2words",
     "numpy": "numpy",
-    "pillow": "PIL",
     "regex": "regex",
     "safetensors": "safetensors",
-    "scikit-learn": "sklearn",
     "tokenizers": "tokenizers",
     "tqdm": "tqdm",
 }
-# Package → what it is for. Without them the rest works.
+# Package → its purpose, and what to install. Optional.
 OPTIONAL = {
-    "matplotlib": "figures, and the curve of a run",
-    "huggingface-hub": "published weights by name, such as gpt2",
-    "transformers": "comparison with its models",
-    "timm": "comparison with its ViT",
-    "jupyter-book": "building the book",
-    "nbgrader": "making and grading the labs",
+    "scikit-learn": ("handwritten digits and photographs", "'pioneers[data]'"),
+    "pillow": ("photographs", "'pioneers[data]'"),
+    "babel": ("dates in many languages", "'pioneers[data]'"),
+    "num2words": ("numbers in many languages", "'pioneers[data]'"),
+    "matplotlib": ("figures, and the curve of a run", "matplotlib"),
+    "huggingface-hub": ("published weights by name, such as gpt2", "'pioneers[hub]'"),
+    "transformers": ("comparison with its models", "transformers"),
+    "timm": ("comparison with its ViT", "timm"),
+    "jupyter-book": ("building the book", "'pioneers[book]'"),
+    "nbgrader": ("making and grading the labs", "'pioneers[labs]'"),
 }
-INSTALL = "pip install -c constraints.txt"
+INSTALL = "pip install"
 REPAIR = f"{INSTALL} --force-reinstall"
-ROOM = 2e9  # bytes that a small model, its runs and the public data need together
+ROOM = 2e9  # bytes for a small model, its runs and the public data
 
 
 class Finding(NamedTuple):
-    """One line of the report; ``cure`` says what to do where something is broken."""
+    """One line of the report; ``cure`` says how to fix a problem."""
 
     about: str
     text: str
@@ -70,12 +70,12 @@ class Finding(NamedTuple):
 
 
 def add_arguments(parser: Parser) -> None:
-    """None: it looks at everything."""
+    """Add no arguments: everything is checked."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
 
 
 def run(args: Namespace) -> int:
-    """Print the report; 1 if something is broken."""
+    """Print the report; returns 1 if something is broken."""
     cures: list[str] = []
     for title, find in SECTIONS.items():
         print(title, flush=True)
@@ -102,7 +102,7 @@ def _machine() -> Iterator[Finding]:
 
 
 def _precision(device: torch.device, precision: str) -> Finding:
-    """Whether a model can be trained in this precision, found out by taking gradients."""
+    """Test a precision by computing gradients."""
     try:
         _take_gradients(device, precision)
     except (RuntimeError, ValueError) as error:
@@ -114,7 +114,7 @@ def _precision(device: torch.device, precision: str) -> Finding:
 
 
 def _take_gradients(device: torch.device, precision: str) -> None:
-    """Take a small GPT's loss and its gradients, which must be finite."""
+    """Compute a small GPT's loss and gradients, which must be finite."""
     model = GPT(GPTConfig(vocab_size=13, max_seq_len=7, d_model=12, num_layers=1, num_heads=3)).to(device)
     input_ids, targets = causal_lm(torch.arange(8, device=device)[None])
     with autocast(device, precision):
@@ -128,17 +128,17 @@ def _libraries() -> Iterator[Finding]:
     for name, module in NEEDED.items():
         try:
             importlib.import_module(module)
-        except Exception as error:  # whatever an import may raise
+        except Exception as error:  # an import can raise anything
             reason = " ".join(str(error).split())
             yield Finding(name, f"needed, and cannot be imported: {reason}", f"{REPAIR} {name}")
         else:
             yield Finding(name, version(name))
     yield _torchvision()
-    for name, purpose in OPTIONAL.items():
+    for name, (purpose, needed) in OPTIONAL.items():
         try:
             yield Finding(name, f"{version(name)}, for {purpose}")
         except PackageNotFoundError:
-            yield Finding(name, f"not installed; it is for {purpose}: {INSTALL} {name}")
+            yield Finding(name, f"not installed; it is for {purpose}: {INSTALL} {needed}")
 
 
 def _torchvision() -> Finding:
@@ -147,7 +147,7 @@ def _torchvision() -> Finding:
         compat.import_torchvision()
     except ModuleNotFoundError:
         return Finding("torchvision", f"not installed; it is for {purpose}: {INSTALL} torchvision")
-    except Exception as error:  # whatever an import may raise
+    except Exception as error:  # an import can raise anything
         reason = " ".join(str(error).split())
         return Finding("torchvision", f"cannot be imported: {reason}", f"{REPAIR} torchvision")
     if compat.operators_missing():
@@ -177,7 +177,7 @@ def _data() -> Iterator[Finding]:
 
 
 def _data_set(group: str, names: list[str], folders: list[Path]) -> Finding:
-    """Which files of a data set are here, and whether their bytes are the published ones."""
+    """Report which files of a data set are present, and whether they are intact."""
     here = {name: path for name in names for folder in reversed(folders) if (path := folder / name).is_file()}
     damaged = [str(path) for name, path in here.items() if not is_intact(path, FILES[name])]
     name = Path(group).stem
@@ -200,13 +200,13 @@ def _disk() -> Iterator[Finding]:
 
 
 def _grading() -> Iterator[Finding]:
-    """Whether strangers' work can be graded here, found out by trying to break out of a jail."""
-    purpose = "it is for grading a class of strangers"
+    """Test whether untrusted work can be graded here, by trying to break out of a jail."""
+    purpose = "it is for grading untrusted submissions"
     try:
         from pioneers.autograder.jail import Limits, NoJail
         from pioneers.autograder.self_test import holes
     except ModuleNotFoundError as error:
-        yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} nbgrader")
+        yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} 'pioneers[grader]'")
         return
     try:
         found = holes(Limits())

@@ -1,10 +1,10 @@
-"""``pioneers generate``: a GPT continues a text, and one can watch."""
+"""``pioneers generate``: continue a text with a GPT, printed as it is generated."""
 
 from argparse import Namespace
 
 import torch
 
-from pioneers.cli.parser import Parser, count, number, whole
+from pioneers.cli.parser import Parser, non_negative_float, non_negative_int, positive_int
 from pioneers.device import best_device
 from pioneers.generation import spell, stream
 from pioneers.models import GPT
@@ -13,8 +13,8 @@ from pioneers.weights import from_pretrained, load_tokenizer
 
 DEFAULT_TOKENS = 200
 DESCRIPTION = """\
-Let a GPT continue a text. The text appears as it is made, the prompt first; nothing else is
-written to standard output."""
+Continue a text with a GPT. The prompt and then the text are printed as they are generated; nothing
+else is written to standard output."""
 EPILOG = """\
 examples:
   pioneers generate runs/gpt --prompt "The value of"
@@ -26,37 +26,41 @@ The same seed gives the same text on the same machine.
 
 
 def add_arguments(parser: Parser) -> None:
-    """The model, the prompt, and how tokens are chosen."""
+    """Add the arguments: model, prompt and sampling."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     model = parser.add_argument_group("the model and the text")
     model.add_argument("model", metavar="MODEL", help="a model folder, or a name on the hub: gpt2")
     model.add_argument("--prompt", required=True, metavar="TEXT", help="what to continue")
     model.add_argument(
         "--tokens",
-        type=count,
+        type=positive_int,
         metavar="N",
-        help=f"how many to add; a word has one or more (default: {DEFAULT_TOKENS}, or as many as fit)",
+        help=f"number to add; a word has one or more (default: {DEFAULT_TOKENS}, or as many as fit)",
     )
     model.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="end before TEXT; may be given repeatedly"
     )
     choice = parser.add_argument_group("how tokens are chosen")
-    choice.add_argument("--temperature", type=number, default=1.0, metavar="X", help="1 as learned, 0 greedy")
     choice.add_argument(
-        "--top-k", type=count, metavar="K", help="draw from the K most likely (default: from all)"
+        "--temperature", type=non_negative_float, default=1.0, metavar="X", help="1 as learned, 0 greedy"
+    )
+    choice.add_argument(
+        "--top-k", type=positive_int, metavar="K", help="sample from the K most likely tokens (default: all)"
     )
     choice.add_argument(
         "--top-p",
-        type=number,
+        type=non_negative_float,
         metavar="P",
-        help="draw from the fewest that together have a probability of P (default: from all)",
+        help="sample from the smallest set with a total probability of P (default: all)",
     )
     choice.add_argument("--greedy", action="store_true", help="always the most likely token")
-    choice.add_argument("--seed", type=whole, default=0, metavar="N", help="another seed, another text")
+    choice.add_argument(
+        "--seed", type=non_negative_int, default=0, metavar="N", help="another seed, another text"
+    )
 
 
 def run(args: Namespace) -> int:
-    """Print the prompt and what follows."""
+    """Print the prompt and its continuation."""
     model = from_pretrained(args.model).to(best_device())
     if not isinstance(model, GPT):
         raise ValueError(f"{args.model} is a {type(model).__name__}, and only a GPT continues texts")
@@ -85,7 +89,7 @@ def run(args: Namespace) -> int:
         stop_ids=list(special),
     )
     pieces = spell((token for token in tokens if token not in special), tokenizer, stop=args.stop)
-    print(args.prompt + next(pieces, ""), end="", flush=True)  # not before it is clear that there is more
+    print(args.prompt + next(pieces, ""), end="", flush=True)  # only once there is something to print
     for piece in pieces:
         print(piece, end="", flush=True)
     print()

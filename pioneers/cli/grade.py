@@ -1,4 +1,4 @@
-"""``pioneers grade``: a lab of a whole class, each submission in a jail, judged outside of it."""
+"""``pioneers grade``: grade a lab for a class, each submission in a jail."""
 
 import os
 import sys
@@ -11,44 +11,48 @@ from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, record, standing
 from pioneers.autograder.self_test import holes
-from pioneers.cli.parser import Parser, count, number
+from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
-Grade what a class handed in for a lab: COURSE is the folder of an nbgrader course, the work lies in
-COURSE/submitted/STUDENT/LAB. Every submission gets a score, a cause for every lost point, and flags
-for the teacher. Marks go into gradebook.db, pages into feedback/ and reports/. The same command goes
-on after an interruption; what has not changed is not graded again, and marks made by hand stay."""
+Grade a class's submissions for a lab. COURSE is the folder of an nbgrader course, with submissions in
+COURSE/submitted/STUDENT/LAB. Each gets a score, a reason for every lost point, and flags for the
+teacher. Scores go into gradebook.db, pages into feedback/ and reports/. The same command resumes after
+an interruption; unchanged submissions are not graded again, and manual scores are kept."""
 EPILOG = """\
 examples:
   pioneers grade course 01_self_attention
   pioneers grade course 01_self_attention --processes 8 --again
 
-Submissions run in a jail of bubblewrap, which is tried first. Without one the command refuses.
+Submissions run in a bubblewrap jail, which is tested first. Without a jail the command refuses.
 """
 DEFAULTS = Limits()
 
 
 def add_arguments(parser: Parser) -> None:
-    """The course, the lab, and what a submission may use."""
+    """Add the arguments: course, lab and limits."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
     parser.add_argument("lab", metavar="LAB", help="the name of the lab")
-    parser.add_argument("--processes", type=count, default=cores(), metavar="N", help="submissions at once")
-    parser.add_argument("--again", action="store_true", help="also grade what has not changed")
+    parser.add_argument(
+        "--processes", type=positive_int, default=cores(), metavar="N", help="submissions at once"
+    )
+    parser.add_argument("--again", action="store_true", help="grade unchanged submissions again")
     parser.add_argument(
         "--trust-this-class",
         action="store_true",
         help="run without a jail: every student can then read and change everything you can",
     )
     limits = parser.add_argument_group("what a submission may use")
-    limits.add_argument("--minutes", type=number, default=DEFAULTS.total / 60, metavar="X", help="in all")
     limits.add_argument(
-        "--memory", type=number, default=DEFAULTS.memory / 2**30, metavar="GIB", help="in all"
+        "--minutes", type=non_negative_float, default=DEFAULTS.total / 60, metavar="X", help="in all"
+    )
+    limits.add_argument(
+        "--memory", type=non_negative_float, default=DEFAULTS.memory / 2**30, metavar="GIB", help="in all"
     )
 
 
 def run(args: Namespace) -> int:
-    """Grade, record, publish, and say where everything is."""
+    """Grade, record, publish, and say where the results are."""
     require_linux()
     limits = Limits(memory=int(args.memory * 2**30), total=args.minutes * 60)
     check_gradebook(args.course, args.lab)
@@ -59,7 +63,8 @@ def run(args: Namespace) -> int:
         )
     if args.trust_this_class:
         print(
-            "pioneers: no jail: this class is trusted with all that you can read and change", file=sys.stderr
+            "pioneers: no jail: this class is trusted with everything you can read and change",
+            file=sys.stderr,
         )
     else:
         _try_the_jail(limits)
@@ -69,22 +74,22 @@ def run(args: Namespace) -> int:
     record(what.course, args.lab, results)
     page = publish(what.course, args.lab, results, standing(what.course, args.lab))
     kinds = Counter(flag["kind"] for result in results for flag in result["flags"])
-    print(f"{len(results)} submissions graded: marks in {args.course / 'gradebook.db'}")
+    print(f"{len(results)} submissions graded: scores in {args.course / 'gradebook.db'}")
     print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))
     print(f"the class: {page}")
     return 0
 
 
 def cores() -> int:
-    """How many processor cores this process may use; of all there are, where the system does not tell."""
+    """Return the number of processor cores this process may use, or of all if the system does not say."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _try_the_jail(limits: Limits) -> None:
-    """Refuse where strangers could get out."""
-    cure = "mend that, grade on another machine, or, if you trust every student, add --trust-this-class"
+    """Raise an error unless the jail holds."""
+    cure = "fix that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
         found = holes(limits)
     except NoJail as reason:

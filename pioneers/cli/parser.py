@@ -51,26 +51,26 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"pioneers: error: {message} (see: {self.prog} --help)\n")
 
 
-def count(text: str) -> int:
-    """A positive whole number, as argparse wants it read."""
+def positive_int(text: str) -> int:
+    """Parse a positive integer, for argparse."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text!r}")
     return int(text)
 
 
-def whole(text: str) -> int:
-    """A whole number from 0 on."""
+def non_negative_int(text: str) -> int:
+    """Parse an integer of at least 0, for argparse."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be an integer of at least 0, not {text!r}")
     return int(text)
 
 
-def number(text: str) -> float:
-    """A number from 0 on."""
+def non_negative_float(text: str) -> float:
+    """Parse a number of at least 0, for argparse."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number from 0 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a number of at least 0, not {text!r}")
     return value

@@ -1,14 +1,14 @@
-"""What ``pioneers train`` offers for each model: its presets, its sizes, its defaults, what its help says."""
+"""The recipes of ``pioneers train``: presets, sizes, defaults and help for each model."""
 
 import argparse
 import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from pioneers.cli.parser import count
-from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Source, read_images, read_pairs, read_text
+from pioneers.cli.parser import positive_int
+from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Dataset, read_images, read_pairs, read_text
 from pioneers.cli.tasks import (
-    Frame,
+    RunContext,
     Task,
     image_classification,
     language_modelling,
@@ -21,7 +21,7 @@ from pioneers.models import BERTConfig, GPTConfig, TransformerConfig, ViTConfig
 Arguments = argparse.Namespace
 Changes = dict[str, Any]
 
-SIZES = {  # in the order in which the help names them
+SIZES = {  # in the order of the help
     "num_layers": "{} layers",
     "d_model": "width {}",
     "num_heads": "{} heads",
@@ -30,9 +30,9 @@ SIZES = {  # in the order in which the help names them
     "dropout": "dropout {:g}",
 }
 ABOUT_TEXT = """\
-One file is read, into memory. Join several first: cat one.txt two.txt > all.txt. Nothing marks
-where a document ends. The last tenth is held out, so shuffle documents that differ before you
-join them; this tenth must have more than --seq-len tokens. shakespeare is downloaded once, to
+One file is read into memory. Join several first: cat one.txt two.txt > all.txt. Document
+boundaries are not marked. The last tenth is held out, so shuffle dissimilar documents before
+joining them; this tenth must have more than --seq-len tokens. shakespeare is downloaded once, to
 ~/.cache/pioneers."""
 
 
@@ -42,33 +42,33 @@ class Recipe:
 
     Attributes:
         about: the paragraph its help begins with.
-        then: the command that uses what was trained.
-        config: the class of its configuration.
-        defaults: of the options.
-        add_source: adds the options that say what to learn from.
+        next_command: a command to try next; may be empty.
+        config: class of its configuration.
+        defaults: default values of the options.
+        add_source: adds the options that name the data.
         read: arguments → data.
         build: data, configuration, frame → task.
-        sizes: arguments and data → fields of the configuration that follow from other things.
+        sizes: arguments and data → derived fields of the configuration.
     """
 
     about: str
-    then: str
+    next_command: str
     config: type[Config]
     defaults: Changes
     add_source: Callable[[Any], None]
-    read: Callable[[Arguments], Source]
-    build: Callable[[Any, Any, Frame], Task]
+    read: Callable[[Arguments], Dataset]
+    build: Callable[[Any, Any, RunContext], Task]
     sizes: Callable[[Arguments, Any], Changes] = lambda args, data: {}
 
     def about_presets(self) -> str:
-        """What the default preset is, for the help of ``--preset``."""
+        """Describe the default preset, for the help of ``--preset``."""
         name = self.defaults["preset"]
         sizes = dataclasses.asdict(self.config.preset(name))
         said = ", ".join(words.format(sizes[field]) for field, words in SIZES.items() if field in sizes)
         return f"a published size, or {name}: {said}. The other defaults suit {name}"
 
     def configure(self, args: Arguments, data: Any) -> Config:
-        """The configuration asked for.
+        """Make the configuration from preset and arguments.
 
         Raises:
             ValueError: there is no such preset, or the sizes do not fit together.
@@ -89,7 +89,10 @@ def _add_text(group: Any) -> None:
 
 def _add_vocab_size(group: Any) -> None:
     group.add_argument(
-        "--vocab-size", type=count, metavar="V", help="most tokens to learn (default: the preset's)"
+        "--vocab-size",
+        type=positive_int,
+        metavar="V",
+        help="maximum number of tokens (default: the preset's)",
     )
 
 
@@ -129,9 +132,9 @@ def _pictures(args: Arguments, data: Any) -> Changes:
 RECIPES: dict[str, Recipe] = {
     "gpt": Recipe(
         about="Train a GPT: a model that continues texts. Its tokenizer (byte-level BPE) is learned from\n"
-        "the same text; the last tenth of the text is held out to judge the model by.\n"
+        "the same text; the last tenth of the text is held out for validation.\n"
         "The preset gpt, of the first GPT, is post-norm: Hugging Face's layout does not have it.",
-        then='pioneers generate {out} --prompt "The "',
+        next_command='pioneers generate {out} --prompt "The "',
         config=GPTConfig,
         defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},
         add_source=_add_text,
@@ -141,8 +144,8 @@ RECIPES: dict[str, Recipe] = {
     "bert": Recipe(
         about="Train a BERT: a model that reads texts in both directions, by guessing words hidden from it.\n"
         "Its vocabulary (WordPiece) is learned from the same text; the last tenth of the text is held\n"
-        "out to judge the model by. The next-sentence head is not trained.",
-        then="",
+        "out for validation. The next-sentence head is not trained.",
+        next_command="",
         config=BERTConfig,
         defaults={"preset": "mini", "steps": 1000, "batch_size": 32, "lr": 2e-3},
         add_source=_add_text,
@@ -151,8 +154,8 @@ RECIPES: dict[str, Recipe] = {
     ),
     "transformer": Recipe(
         about="Train a Transformer: an encoder-decoder that translates. One vocabulary (byte-level BPE) is\n"
-        "learned from both sides of the pairs; some pairs are held out to judge the model by.",
-        then='pioneers translate {out} "Friday, March 1, 2024"',
+        "learned from both sides of the pairs; some pairs are held out for validation.",
+        next_command='pioneers translate {out} "Friday, March 1, 2024"',
         config=TransformerConfig,
         defaults={"preset": "mini", "steps": 400, "batch_size": 64, "lr": 2e-3},
         add_source=_add_pairs,
@@ -161,8 +164,8 @@ RECIPES: dict[str, Recipe] = {
         sizes=_feed_forward,
     ),
     "vit": Recipe(
-        about="Train a ViT: a model that says what an image shows. The data set's test images judge it.",
-        then="",
+        about="Train a ViT: a model that says what an image shows. Validation uses the test images.",
+        next_command="",
         config=ViTConfig,
         defaults={"preset": "digits", "steps": 500, "batch_size": 64, "lr": 2e-3},
         add_source=_add_images,

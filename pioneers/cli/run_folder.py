@@ -1,4 +1,4 @@
-"""The folder of a training run: it knows what was asked for, so only the same command goes on."""
+"""The folder of a training run. It stores the command's settings, so that only the same command resumes."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from filelock import FileLock, Timeout
 
 from pioneers.tokenizers import FastBPE, WordPiece
-from pioneers.training.processes import rank
+from pioneers.training.distributed import rank
 from pioneers.weights.files import CONFIG
 
 COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result
@@ -18,7 +18,7 @@ PARTIAL, LOCK = "run.json.partial", ".lock"
 
 
 class Saved(NamedTuple):
-    """The file that a kind of tokenizer has in a model folder, and what reads it."""
+    """The file of a kind of tokenizer in a model folder, and its loader."""
 
     file: str
     load: Callable[[Path], Any]
@@ -31,15 +31,15 @@ TOKENIZERS: dict[type, Saved] = {
 
 
 class RunFolder:
-    """A folder that a run has to itself.
+    """A folder reserved for one run.
 
     Args:
-        path: the folder; made if it does not exist.
-        settings: what was asked for, by the names of the options; anything JSON can hold.
+        path: the folder; created if missing.
+        settings: values of the options, by name; anything JSON can hold.
 
     Raises:
-        ValueError: the folder belongs to another run, or holds something else.
-        OSError: nothing can be written there.
+        ValueError: the folder belongs to another run, or contains other files.
+        OSError: the folder cannot be written to.
     """
 
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
@@ -55,10 +55,10 @@ class RunFolder:
         self.lock = FileLock(path / LOCK, timeout=0)
 
     def check_room(self, weights: int) -> None:
-        """Make sure of the room that a run needs beyond the files it has already; ``weights`` is in bytes.
+        """Check that the disk has room for the run beyond its existing files; ``weights`` is in bytes.
 
         Raises:
-            OSError: the disk has too little room.
+            OSError: the disk has too little space.
         """
         there = sum(file.stat().st_size for file in self.path.glob("*.safetensors"))
         needed, free = COPIES * weights - there, shutil.disk_usage(self.path).free
@@ -69,9 +69,9 @@ class RunFolder:
             )
 
     def claim(self, tokenizer: FastBPE | WordPiece | None) -> None:
-        """Leave the run's settings and tokenizer in the folder, and keep others out of it.
+        """Write the run's settings and tokenizer to the folder, and lock it.
 
-        From here on the first process holds ``lock``; whoever claims the folder releases it.
+        From here on the first process holds ``lock``; the caller must release it.
 
         Raises:
             ValueError: another process is training in the folder.
@@ -93,17 +93,17 @@ class RunFolder:
                 tokenizer.save(path)
 
     def tokenizer(self, kind: type, learn: Callable[[], Any]) -> Any:
-        """The tokenizer that the run has begun with; in a new run the one that ``learn`` gives."""
+        """Return the tokenizer of the run, or for a new run the one that ``learn`` makes."""
         file, load = TOKENIZERS[kind]
         path = self.path / file
         return load(path) if self.begun and path.exists() else learn()
 
     def _saved(self) -> dict[str, Any] | None:
-        """The settings of the run in the folder, or None where a run may begin."""
+        """Return the settings of the run in the folder, or None if a run may begin."""
         file = self.path / "run.json"
         if not file.exists():
             if any(other.name not in (PARTIAL, LOCK) for other in self.path.iterdir()):
-                raise ValueError(f"{self.path} holds other files and no run; give --out a new folder")
+                raise ValueError(f"{self.path} contains other files but no run; give --out a new folder")
             return None
         try:
             saved: dict[str, Any] = json.loads(file.read_text())
@@ -113,8 +113,8 @@ class RunFolder:
         if saved != self.settings and trained:
             changed = [_difference(name, saved, self.settings) for name in self.settings]
             raise ValueError(
-                f"{self.path} holds a run with {', '.join(filter(None, changed))}; ask for the same to go "
-                f"on with it, or give --out a new folder"
+                f"{self.path} holds a run with {', '.join(filter(None, changed))}; give the same options to "
+                f"resume it, or give --out a new folder"
             )
         return saved
 

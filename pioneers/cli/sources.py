@@ -1,4 +1,4 @@
-"""What a model can learn from: texts, pairs and images by name, or files. Read, and told apart."""
+"""Training data: texts, pairs and images, by name or from files, each with a hash."""
 
 import hashlib
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pioneers.data import (
-    Digits,
+    ImageSet,
     digits,
     language_reference,
     mnist,
@@ -18,7 +18,7 @@ from pioneers.data.formats import read_table
 
 TEXTS = {"shakespeare": tiny_shakespeare, "language-reference": language_reference}
 PAIRS = ("dates", "numbers")
-IMAGES: dict[str, Callable[[], tuple[Digits, Digits]]] = {
+IMAGES: dict[str, Callable[[], tuple[ImageSet, ImageSet]]] = {
     "digits": digits,
     "mnist": lambda: (mnist("train"), mnist("test")),
 }
@@ -27,24 +27,24 @@ TRAIN_PAIRS, TEST_PAIRS = 20_000, 1_000
 Pairs = list[tuple[str, str]]
 
 
-class Source(NamedTuple):
-    """Data, and the sha256 that tells it apart from other data."""
+class Dataset(NamedTuple):
+    """Data and its sha256."""
 
     data: Any
     sha256: str
 
 
-def read_text(name: str) -> Source:
-    """A text by name, or that of a UTF-8 file."""
+def read_text(name: str) -> Dataset:
+    """Read a text by name or from a UTF-8 file."""
     text = TEXTS[name]() if name in TEXTS else text_file(_existing(name, TEXTS))
-    return _source(text, text.encode())
+    return _dataset(text, text.encode())
 
 
-def read_pairs(name: str, target: str) -> Source:
-    """Pairs to learn from and pairs held out: made for a language, or from a file with a tab in each line.
+def read_pairs(name: str, target: str) -> Dataset:
+    """Make or read training and validation pairs: for a language, or from a tab-separated file.
 
     Raises:
-        ValueError: a line has not two sides, or there are too few.
+        ValueError: a line does not have two sides, or there are too few lines.
     """
     if name in PAIRS:
         counts = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
@@ -53,19 +53,19 @@ def read_pairs(name: str, target: str) -> Source:
         rows = read_table(_existing(name, PAIRS), columns=2)
         for line, sides in enumerate(rows, start=1):
             if not all(side.strip() for side in sides):
-                raise ValueError(f"{name}, line {line}: a side is empty; give it a source and a target")
+                raise ValueError(f"{name}, line {line}: one side is empty; give it a source and a target")
         if len(rows) < 2:
-            raise ValueError(f"{name} holds one pair; at least two are needed, one of them to judge by")
+            raise ValueError(f"{name} contains one pair; at least two are needed, one of them for validation")
         cut = min(len(rows) - 1, round(len(rows) * 0.9))
         pairs = [(source, target) for source, target in rows]
         train, test = pairs[:cut], pairs[cut:]
-    return _source((train, test), repr((train, test)).encode())
+    return _dataset((train, test), repr((train, test)).encode())
 
 
-def read_images(name: str) -> Source:
-    """Images and labels to learn from, and held out."""
+def read_images(name: str) -> Dataset:
+    """Read training and validation images."""
     train, test = IMAGES[name]()
-    return _source((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
+    return _dataset((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
 
 
 def _existing(name: str, known: Any) -> Path:
@@ -74,5 +74,5 @@ def _existing(name: str, known: Any) -> Path:
     return Path(name)
 
 
-def _source(data: Any, raw: bytes) -> Source:
-    return Source(data, hashlib.sha256(raw).hexdigest())
+def _dataset(data: Any, raw: bytes) -> Dataset:
+    return Dataset(data, hashlib.sha256(raw).hexdigest())

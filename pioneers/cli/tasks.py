@@ -1,4 +1,4 @@
-"""What each model is trained to do: its batches, its loss, its judge. The loop is the same for all."""
+"""The training tasks: batches, loss and validation of each model. The loop is the same for all."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from pioneers.cli.run_folder import RunFolder
 from pioneers.cli.sources import Pairs
-from pioneers.data import Digits, PairBatch, RandomPairs, RandomRows, RandomWindows, split_text
+from pioneers.data import ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows, split_text
 from pioneers.models import (
     GPT,
     BERTConfig,
@@ -31,46 +31,46 @@ from pioneers.objectives import (
 )
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.tokenizers.wordpiece import frequency
-from pioneers.training.update import count_rows
+from pioneers.training.train_step import count_rows
 
 PAD, START, STOP = SPECIAL = ("<pad>", "<s>", "</s>")
-HELD_OUT_BATCHES = 4  # enough to see the best step by
-HELD_OUT_IMAGES = 1024
+VAL_BATCHES = 4  # enough to find the best step
+VAL_IMAGES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """All that the training loop must be told.
+    """Everything the training loop needs.
 
     Attributes:
-        held_out: batches that the model is judged by and does not learn from.
-        amount: of data, in words.
+        val_batches: held-out batches; the model does not learn from them.
+        size_text: the size of the training data, in words.
         count: see :func:`pioneers.training.fit`.
-        accuracy: model and batch → share of rows that the model gets right, where that can be said; for a
-            Transformer, those whose target greedy decoding writes exactly.
+        accuracy: model and batch → share of rows that are right, if that is defined; for a Transformer, those
+            whose target greedy decoding reproduces exactly.
     """
 
     model: nn.Module
     loss_fn: Callable[[nn.Module, Any], Tensor]
     batches: Callable[[int], Any]
-    held_out: Sequence[Any]
-    amount: str
+    val_batches: Sequence[Any]
+    size_text: str
     tokenizer: FastBPE | WordPiece | None = None
     count: Callable[[Any], int] = count_rows
     accuracy: Callable[[nn.Module, Any], float] | None = None
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """The loss, and the accuracy where there is one, on the held-out batches."""
-        numbers = {"val_loss": _mean(lambda b: self.loss_fn(model, b).item(), self.held_out, self.count)}
+        """Compute the loss, and the accuracy if there is one, on the validation batches."""
+        numbers = {"val_loss": _mean(lambda b: self.loss_fn(model, b).item(), self.val_batches, self.count)}
         if self.accuracy is not None:
             right = self.accuracy
-            numbers["accuracy"] = _mean(lambda batch: right(model, batch), self.held_out, count_rows)
+            numbers["accuracy"] = _mean(lambda batch: right(model, batch), self.val_batches, count_rows)
         return numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class Frame:
-    """Where and how a task is worked on: the run's folder, the device, and how batches are drawn."""
+class RunContext:
+    """The run's folder and device, and how its batches are sampled."""
 
     folder: RunFolder
     device: torch.device
@@ -78,20 +78,20 @@ class Frame:
     seed: int
 
     def build(self, make: Callable[[], nn.Module]) -> nn.Module:
-        """The model on its device, once it is sure that the disk has room for the run.
+        """Build the model on its device, after checking that the disk has room for the run.
 
         Args:
-            make: makes the model; first without any numbers, to see how large it is.
+            make: makes the model; first called without allocating memory, to measure its size.
 
         Raises:
-            OSError: the disk has too little room.
+            OSError: the disk has too little space.
         """
         with torch.device("meta"):
             self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
         return make().to(self.device)
 
     def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
-        """Windows of T + 1 tokens from a part of a text."""
+        """Make batches of windows of T + 1 tokens from a part of a text."""
         tokens = torch.tensor(tokenizer.encode(text), device=self.device)
         if len(tokens) <= seq_len:
             raise ValueError(
@@ -101,32 +101,32 @@ class Frame:
         return RandomWindows(tokens, seq_len=seq_len, batch_size=self.batch_size, seed=self.seed)
 
 
-def language_modelling(text: str, config: GPTConfig, frame: Frame) -> Task:
-    """A GPT predicts the next token of a text."""
+def language_modelling(text: str, config: GPTConfig, context: RunContext) -> Task:
+    """Train a GPT to predict the next token of a text."""
     train, test = split_text(text)
-    tokenizer = frame.folder.tokenizer(FastBPE, lambda: FastBPE.train(train, config.vocab_size))
+    tokenizer = context.folder.tokenizer(FastBPE, lambda: FastBPE.train(train, config.vocab_size))
     seq_len = config.max_seq_len
-    parts = [frame.windows(part, tokenizer, seq_len, f"--seq-len {seq_len}") for part in (train, test)]
-    batches, judged = parts
+    parts = [context.windows(part, tokenizer, seq_len, f"--seq-len {seq_len}") for part in (train, test)]
+    batches, val_batch = parts
 
     def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
         input_ids, targets = causal_lm(batch)
         return causal_lm_loss(model(input_ids), targets)
 
     return Task(
-        model=frame.build(lambda: GPT(config.replace(vocab_size=tokenizer.vocab_size))),
+        model=context.build(lambda: GPT(config.replace(vocab_size=tokenizer.vocab_size))),
         loss_fn=loss_fn,
         batches=batches,
-        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
-        amount=f"{len(train):,} characters",
+        val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
+        size_text=f"{len(train):,} characters",
         tokenizer=tokenizer,
     )
 
 
-def masked_modelling(text: str, config: BERTConfig, frame: Frame) -> Task:
-    """A BERT predicts hidden tokens of a text; its next-sentence head learns nothing."""
+def masked_modelling(text: str, config: BERTConfig, context: RunContext) -> Task:
+    """Train a BERT to predict hidden tokens of a text; its next-sentence head is not trained."""
     train, test = split_text(text)
-    tokenizer = frame.folder.tokenizer(
+    tokenizer = context.folder.tokenizer(
         WordPiece, lambda: WordPiece.train(train, config.vocab_size, score=frequency)
     )
     config = config.replace(vocab_size=tokenizer.vocab_size)
@@ -135,34 +135,34 @@ def masked_modelling(text: str, config: BERTConfig, frame: Frame) -> Task:
         raise ValueError(f"--seq-len {seq_len} leaves no room between [CLS] and [SEP]; give at least 4")
 
     def hidden(part: str, seed: int) -> Callable[[int], tuple[Tensor, Tensor]]:
-        windows = frame.windows(part, tokenizer, seq_len - 3, f"--seq-len {seq_len}")
+        windows = context.windows(part, tokenizer, seq_len - 3, f"--seq-len {seq_len}")
         return lambda step: _mask(windows(step), tokenizer, seed, step)
 
-    judged = hidden(test, frame.seed + 1)
+    val_batch = hidden(test, context.seed + 1)
 
     def loss_fn(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         input_ids, targets = batch
-        return masked_lm_loss(model(input_ids, where=targets != -100).masked_lm, targets)
+        return masked_lm_loss(model(input_ids, predict_mask=targets != -100).masked_lm, targets)
 
     return Task(
-        model=frame.build(lambda: BERTForPretraining(config)),
+        model=context.build(lambda: BERTForPretraining(config)),
         loss_fn=loss_fn,
-        batches=hidden(train, frame.seed),
-        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
-        amount=f"{len(train):,} characters",
+        batches=hidden(train, context.seed),
+        val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
+        size_text=f"{len(train):,} characters",
         tokenizer=tokenizer,
         count=lambda batch: int((batch[1] != -100).sum()),
     )
 
 
-def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, frame: Frame) -> Task:
-    """A Transformer writes the target of a source; both sides share one vocabulary."""
+def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: RunContext) -> Task:
+    """Train a Transformer to translate; both sides share one vocabulary."""
 
     def learn() -> FastBPE:
         text = "\n".join(side for pair in data[0] for side in pair)
         return FastBPE(FastBPE.train(text, config.vocab_size - len(SPECIAL)).merges, SPECIAL)
 
-    tokenizer = frame.folder.tokenizer(FastBPE, learn)
+    tokenizer = context.folder.tokenizer(FastBPE, learn)
     pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
     ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in pairs] for pairs in data]
     longest = max(max(len(s), 1 + len(t)) for pairs in ids for s, t in pairs)
@@ -171,42 +171,42 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, frame: Fra
             f"the longest side of a pair has {longest} tokens, more than --seq-len {config.max_seq_len}: "
             f"give --seq-len {longest}, or leave out the long pairs"
         )
-    how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": frame.seed}
-    batches, judged = (
-        RandomPairs(pairs, batch_size=frame.batch_size, device=frame.device, **how) for pairs in ids
+    how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": context.seed}
+    batches, val_batch = (
+        RandomPairs(pairs, batch_size=context.batch_size, device=context.device, **how) for pairs in ids
     )
 
     def loss_fn(model: nn.Module, batch: PairBatch) -> Tensor:
-        logits = model(batch.source_ids, batch.input_ids, lengths=batch.lengths)
+        logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
         smoothing = 0.1 if model.training else 0.0
         return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
 
     def written_right(model: nn.Module, batch: PairBatch) -> float:
-        best = model(batch.source_ids, batch.input_ids, lengths=batch.lengths).argmax(-1)
+        best = model(batch.source_ids, batch.input_ids, mask=batch.mask).argmax(-1)
         return ((best == batch.targets) | (batch.targets == -100)).all(dim=1).float().mean().item()
 
     return Task(
-        model=frame.build(lambda: Transformer(config.replace(vocab_size=tokenizer.vocab_size))),
+        model=context.build(lambda: Transformer(config.replace(vocab_size=tokenizer.vocab_size))),
         loss_fn=loss_fn,
         batches=batches,
-        held_out=[judged(step) for step in range(HELD_OUT_BATCHES)],
-        amount=f"{len(data[0]):,} pairs",
+        val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
+        size_text=f"{len(data[0]):,} pairs",
         tokenizer=tokenizer,
         count=lambda batch: int((batch.targets != -100).sum()),
         accuracy=written_right,
     )
 
 
-def image_classification(data: tuple[Digits, Digits], config: ViTConfig, frame: Frame) -> Task:
-    """A ViT says what images show."""
-    train, test = (Digits(*(part.to(frame.device) for part in some)) for some in data)
-    judged = [part[:HELD_OUT_IMAGES].split(frame.batch_size) for part in test]
+def image_classification(data: tuple[ImageSet, ImageSet], config: ViTConfig, context: RunContext) -> Task:
+    """Train a ViT to classify images."""
+    train, test = (ImageSet(*(part.to(context.device) for part in some)) for some in data)
+    val_parts = [part[:VAL_IMAGES].split(context.batch_size) for part in test]
     return Task(
-        model=frame.build(lambda: ViT(config)),
+        model=context.build(lambda: ViT(config)),
         loss_fn=lambda model, batch: classification_loss(model(batch[0]), batch[1]),
-        batches=RandomRows(*train, batch_size=frame.batch_size, seed=frame.seed),
-        held_out=list(zip(*judged, strict=True)),
-        amount=f"{len(train.labels):,} images",
+        batches=RandomRows(*train, batch_size=context.batch_size, seed=context.seed),
+        val_batches=list(zip(*val_parts, strict=True)),
+        size_text=f"{len(train.labels):,} images",
         accuracy=lambda model, batch: (model(batch[0]).argmax(-1) == batch[1]).float().mean().item(),
     )
 
@@ -216,7 +216,7 @@ def _mean(value: Callable[[Any], float], batches: Sequence[Any], count: Callable
 
 
 def _mask(windows: Tensor, tokenizer: WordPiece, seed: int, step: int) -> tuple[Tensor, Tensor]:
-    """[CLS] window [SEP] with some tokens hidden, and these as targets; the same for the same step."""
+    """Add [CLS] and [SEP] to windows and hide some tokens, which are the targets; fixed by seed and step."""
     ids = tokenizer.special_ids
     ends = [windows.new_full((len(windows), 1), ids[name]) for name in ("[CLS]", "[SEP]")]
     draw = int(np.random.default_rng((seed, step)).integers(2**62))

@@ -1,48 +1,49 @@
-"""``pioneers train``: from a text, pairs or images to a model folder; an interruption loses little."""
+"""``pioneers train``: train a model on a text, pairs or images; interrupted runs resume."""
 
 import functools
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 from torch import nn
 
-from pioneers.cli.parser import Parser, count, number, whole
+from pioneers.cli.parser import Parser
 from pioneers.cli.recipes import RECIPES, Recipe
 from pioneers.cli.run_folder import RunFolder
-from pioneers.cli.tasks import Frame, Task
-from pioneers.cli.train_help import EXAMPLES, RESULTS, SUMMARIES
+from pioneers.cli.tasks import RunContext, Task
+from pioneers.cli.train_help import EXAMPLES, SUMMARIES
+from pioneers.cli.train_options import add_options, train_config
 from pioneers.device import autocast, best_device, seed_everything
 from pioneers.training import TrainConfig, best_path, fit, load_weights, saved_step
 from pioneers.training.checkpoint import saved_progress
+from pioneers.training.distributed import broadcast_object, init_process_group, is_distributed, rank
 from pioneers.training.loop import exhausted
 from pioneers.training.metrics import Row
-from pioneers.training.processes import agree, join, launched, rank
 from pioneers.weights import save_pretrained
 
 T = TypeVar("T")
 
 OTHERWISE = "give a lower --lr, more --warmup-steps or --precision fp32, and another --out"
-UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # what may differ when a run goes on
+UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # options that may change when a run resumes
 
 
 def add_arguments(parser: Parser) -> None:
-    """One command for each model."""
-    parser.description = "Train a model. What the others read is a folder; this command makes it."
+    """Add one subcommand per model."""
+    parser.description = "Train a model. The result is a folder, which the other commands read."
     parser.epilog = "examples:\n" + "\n".join(text.split("\n")[0] for text in EXAMPLES.values())
     models = parser.add_subparsers(title="models", metavar="MODEL", required=True)
     for name, summary in SUMMARIES.items():
-        models.add_parser(name, help=summary, fill=functools.partial(_fill, name))
+        models.add_parser(name, help=summary, fill=functools.partial(add_options, name))
 
 
 def run(args: Namespace) -> int:
-    """Train, or go on training."""
+    """Train, or resume training."""
     recipe = RECIPES[args.model]
     device = best_device()
-    join(device)
-    config = _train_config(args)
+    init_process_group(device)
+    config = train_config(args)
     folder, task = _first_process_first(lambda: _prepare(args, recipe, device))
     try:
         _announce(folder, task, config, device)
@@ -54,7 +55,7 @@ def run(args: Namespace) -> int:
 
 
 def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> list[Row]:
-    """The history of the run; the folder becomes a model folder."""
+    """Run the training loop and save the best model in the folder."""
 
     def evaluate(model: nn.Module) -> dict[str, float]:
         with autocast(device, config.precision):
@@ -72,12 +73,12 @@ def _train(folder: RunFolder, task: Task, config: TrainConfig, device: torch.dev
             count=task.count,
         )
     except KeyboardInterrupt:
-        if folder.checkpoint.exists() and not launched():  # of several processes each stops elsewhere
+        if folder.checkpoint.exists() and not is_distributed():  # several processes stop at different steps
             _save_best(folder, task)
         raise KeyboardInterrupt(_how_to_go_on(folder, config.max_steps)) from None
     except FloatingPointError as error:
         what = str(error).split(":")[0]
-        raise FloatingPointError(f"{what}. The same command would stop there again: {OTHERWISE}") from error
+        raise FloatingPointError(f"{what}. The same command would fail there again: {OTHERWISE}") from error
     _save_best(folder, task)
     return history
 
@@ -87,134 +88,51 @@ def _save_best(folder: RunFolder, task: Task) -> None:
     save_pretrained(task.model, folder.path)
 
 
-def _fill(name: str, parser: Parser) -> None:
-    """The options of one model."""
-    recipe = RECIPES[name]
-    parser.description = recipe.about
-    parser.epilog = f"examples:\n{EXAMPLES[name]}\n{RESULTS}"
-    recipe.add_source(parser.add_argument_group("what to learn from"))
-    out = parser.add_argument_group("where results go")
-    out.add_argument("--out", required=True, metavar="FOLDER", help="made if it does not exist")
-    sizes = parser.add_argument_group("the model", "Each size that is left out is the preset's.")
-    sizes.add_argument("--preset", choices=recipe.config.presets, help=recipe.about_presets())
-    sizes.add_argument("--d-model", type=count, metavar="D", help="width")
-    sizes.add_argument("--num-layers", type=count, metavar="N", help="blocks in each stack")
-    sizes.add_argument("--num-heads", type=count, metavar="H", help="heads; they must divide the width")
-    sizes.add_argument(
-        "--dropout", type=number, metavar="P", help="share of values set to 0 in training, such as 0.1"
-    )
-    if name == "vit":
-        sizes.add_argument("--patch-size", type=count, metavar="N", help="pixels (default: a seventh, or 2)")
-    else:
-        sizes.add_argument(
-            "--seq-len", dest="max_seq_len", type=count, metavar="T", help="longest sequence, in tokens"
-        )
-    _add_training(parser.add_argument_group("the training"))
-    parser.set_defaults(model=name, **recipe.defaults)
-
-
-def _add_training(group: Any) -> None:
-    option = group.add_argument
-    option("--steps", type=count, metavar="N", help="updates of the weights")
-    option(
-        "--batch-size",
-        type=count,
-        metavar="B",
-        help="sequences, pairs or images in one update, over all processes",
-    )
-    option("--lr", type=number, metavar="X", help="peak learning rate; a cosine leads from there to 0")
-    option("--warmup-steps", type=whole, metavar="N", help="steps to the peak (default: a tenth of --steps)")
-    option("--weight-decay", type=number, default=0.1, metavar="X", help="AdamW's, on matrices")
-    option(
-        "--accumulate",
-        type=count,
-        default=1,
-        metavar="N",
-        help="divide each batch into N parts to save memory; the update stays the same",
-    )
-    option(
-        "--precision",
-        default="auto",
-        choices=("auto", "fp32", "bf16", "fp16"),
-        help="auto is bf16 where the processor has it, fp16 on older CUDA cards, else fp32",
-    )
-    option(
-        "--patience",
-        type=count,
-        metavar="N",
-        help="stop after N evaluations without a new best (default: never)",
-    )
-    option("--seed", type=whole, default=0, metavar="N", help="another seed, another model")
-    option(
-        "--log-every",
-        type=count,
-        metavar="N",
-        help="steps between evaluations, each a line of metrics.jsonl (default: --steps / 25)",
-    )
-    option("--checkpoint-every", type=count, default=100, metavar="N", help="steps between checkpoints")
-
-
-def _train_config(args: Namespace) -> TrainConfig:
-    return TrainConfig(
-        max_steps=args.steps,
-        lr=args.lr,
-        warmup_steps=args.steps // 10 if args.warmup_steps is None else args.warmup_steps,
-        weight_decay=args.weight_decay,
-        accumulate=args.accumulate,
-        precision=args.precision,
-        patience=args.patience,
-        seed=args.seed,
-        log_every=args.log_every or max(1, args.steps // 25),
-        checkpoint_every=args.checkpoint_every,
-        watch="val_loss",
-    )
-
-
 def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[RunFolder, Task]:
-    """Everything that can fail before training does, cheapest first; then the folder is the run's."""
-    source = recipe.read(args)
-    config = recipe.configure(args, source.data)
+    """Do everything that can fail before training, cheapest first; then claim the folder."""
+    dataset = recipe.read(args)
+    config = recipe.configure(args, dataset.data)
     asked = {name: value for name, value in vars(args).items() if name not in UNLIKE}
     asked["seq_len"] = asked.pop("max_seq_len", None)
-    folder = RunFolder(Path(args.out), {"model": args.model, **asked, "data": source.sha256})
+    folder = RunFolder(Path(args.out), {"model": args.model, **asked, "data": dataset.sha256})
     seed_everything(args.seed)
-    frame = Frame(folder=folder, device=device, batch_size=args.batch_size, seed=args.seed)
-    task = recipe.build(source.data, config, frame)
+    context = RunContext(folder=folder, device=device, batch_size=args.batch_size, seed=args.seed)
+    task = recipe.build(dataset.data, config, context)
     folder.claim(task.tokenizer)
     return folder, task
 
 
 def _first_process_first(make: Callable[[], T]) -> T:
-    """What ``make`` gives to each process; the others find what the first one wrote."""
+    """Call ``make`` in every process, in the first one first: the others find what it wrote."""
     if rank() == 0:
         made = make()
-    agree(None)
+    broadcast_object(None)
     return made if rank() == 0 else make()
 
 
 def _announce(folder: RunFolder, task: Task, config: TrainConfig, device: torch.device) -> None:
-    saved = agree(saved_progress(folder.checkpoint))
+    saved = broadcast_object(saved_progress(folder.checkpoint))
     size = sum(p.numel() for p in task.model.parameters())
-    _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, to learn from {task.amount}")
+    _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, trained on {task.size_text}")
     if saved is None:
-        _say(f"begins in {folder.path}")
+        _say(f"starts in {folder.path}")
     elif saved["step"] == config.max_steps:
-        _say(f"has made all {config.max_steps} steps in {folder.path} before")
+        _say(f"has already made all {config.max_steps} steps in {folder.path}")
     elif exhausted(saved["history"], config):
         _say(f"had stopped early in {folder.path}, after step {saved['step']}: --patience {config.patience}")
     else:
-        _say(f"goes on in {folder.path} after step {saved['step']} of {config.max_steps}")
+        _say(f"resumes in {folder.path} after step {saved['step']} of {config.max_steps}")
 
 
 def _how_to_go_on(folder: RunFolder, steps: int) -> str:
     done = saved_step(folder.checkpoint)
     if done is None:
-        return "interrupted before anything was saved; the same command begins again"
-    return f"interrupted; {done} of {steps} steps are in {folder.path}: the same command goes on from there"
+        return "interrupted before anything was saved; the same command starts again"
+    return f"interrupted; {done} of {steps} steps are in {folder.path}: the same command resumes from there"
 
 
 def _conclude(args: Namespace, recipe: Recipe, folder: RunFolder, history: list[Row]) -> None:
-    """Draw the curve and say what came of it."""
+    """Draw the curve and report the result."""
     if rank() > 0:
         return
     best = min(history, key=lambda row: row["val_loss"])
@@ -222,15 +140,15 @@ def _conclude(args: Namespace, recipe: Recipe, folder: RunFolder, history: list[
     _say(f"best after step {best['step'] + 1}: {numbers}")
     _say(_draw_curve(history, folder.path / "curve.png"))
     _say(f"the model is in {folder.path}")
-    if recipe.then:
-        _say(f"try: {recipe.then.format(out=args.out)}")
+    if recipe.next_command:
+        _say(f"try: {recipe.next_command.format(out=args.out)}")
 
 
 def _draw_curve(history: list[Row], path: Path) -> str:
     try:
         import matplotlib
     except ImportError:
-        return "no curve, because matplotlib is not installed: pip install -c constraints.txt matplotlib"
+        return "no curve, because matplotlib is not installed: pip install matplotlib"
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -1,8 +1,8 @@
-"""What ``pioneers train --help`` says of its models, by example, and of what a run leaves behind."""
+"""The help of ``pioneers train``: its models, examples, and the files of a run."""
 
 SUMMARIES = {
     "gpt": "continues texts; learns from a text",
-    "bert": "guesses hidden words; learns from a text",
+    "bert": "predicts hidden words; learns from a text",
     "transformer": "translates; learns from pairs",
     "vit": "says what images show; learns from labelled images",
 }
@@ -24,26 +24,26 @@ EXAMPLES = {
 }
 RESULTS = """
 results, in the folder that --out names:
-  run.json                        what was asked for; written first
+  run.json                        the options given; written first
   tokenizer.json or vocab.txt     the tokenizer, if there is one; written first
   metrics.jsonl                   the run's numbers, a line of JSON at every evaluation
   checkpoint.best.safetensors     the best weights so far, by val_loss; at an evaluation
-  checkpoint.safetensors          the last weights, with all that is needed to go on; every
+  checkpoint.safetensors          the last weights, with all that is needed to resume; every
                                   --checkpoint-every steps, and at the end
   config.json, model.safetensors  the model, with the best weights; at the end, and after Ctrl-C once
                                   there is a checkpoint (a run of one process)
-  curve.png                       the losses as a picture, if matplotlib is installed; at the end
+  curve.png                       a plot of the losses, if matplotlib is installed; at the end
 
-In a line of metrics.jsonl: step, from 0 on; loss, of the batch of that step; grad_norm, the length
-of the gradient before it is clipped to 1; val_loss, on what is held out; accuracy there, for a
-Transformer and a ViT; lr, the learning rate; tokens/s, for a ViT rows/s, of training since the line
-before.
+In a line of metrics.jsonl: step, from 0 on; loss, of the batch of that step; grad_norm, the norm
+of the gradient before it is clipped to 1; val_loss, on held-out data; accuracy on it, for a
+Transformer and a ViT; lr, the learning rate; tokens/s (rows/s for a ViT) since the previous
+line.
 
-When the run is over, all but config.json, model.safetensors and the tokenizer may be deleted.
-Delete run.json with the checkpoints: where it stays behind, the same command trains once more.
+When the run is over, everything but config.json, model.safetensors and the tokenizer may be
+deleted. Delete run.json with the checkpoints: if it is left, the same command trains again.
 
-The same command again goes on where the run stopped, also after a crash; at most --checkpoint-every
-steps are lost. Every option must be given as before; only --out and the file with the data may be
-renamed. A finished run cannot be lengthened: begin another one in another folder. Several processes
-share the work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
+The same command resumes where the run stopped, even after a crash; at most --checkpoint-every steps
+are lost. Every option must be the same as before; only --out and the data file may be renamed. A
+finished run cannot be extended: start another one in another folder. Several processes share the
+work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
 """

@@ -1,11 +1,11 @@
-"""``pioneers translate``: a Transformer translates the texts it is given, or the lines of standard input."""
+"""``pioneers translate``: translate texts, or the lines of standard input, with a Transformer."""
 
 import sys
 from argparse import Namespace
 
 import torch
 
-from pioneers.cli.parser import Parser, count, number
+from pioneers.cli.parser import Parser, non_negative_float, positive_int
 from pioneers.cli.tasks import SPECIAL
 from pioneers.device import best_device
 from pioneers.generation import translate
@@ -14,8 +14,8 @@ from pioneers.tokenizers import ByteLevelBPE
 from pioneers.weights import from_pretrained, load_tokenizer
 
 DESCRIPTION = """\
-Let a Transformer translate: each text, or, where none is given, each line of standard input.
-Each translation is a line of standard output."""
+Translate each TEXT with a Transformer or, without any, each line of standard input. Each translation
+is one line of standard output."""
 EPILOG = """\
 examples:
   pioneers train transformer --pairs dates --target fr --out runs/dates
@@ -25,14 +25,22 @@ examples:
 
 
 def add_arguments(parser: Parser) -> None:
-    """The model, the texts, and the search."""
+    """Add the arguments: model, texts and search."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     model = parser.add_argument_group("the model and the texts")
-    model.add_argument("model", metavar="FOLDER", help="what pioneers train transformer has made")
-    model.add_argument("texts", nargs="*", metavar="TEXT", help="what to translate")
+    model.add_argument("model", metavar="FOLDER", help="a folder made by pioneers train transformer")
+    model.add_argument("texts", nargs="*", metavar="TEXT", help="texts to translate")
     search = parser.add_argument_group("the search")
-    search.add_argument("--beams", type=count, default=4, metavar="N", help="beginnings kept; 1 is greedy")
-    search.add_argument("--alpha", type=number, default=0.6, metavar="X", help="favours long translations")
+    search.add_argument(
+        "--beams", type=positive_int, default=4, metavar="N", help="width of the beam; 1 is greedy"
+    )
+    search.add_argument(
+        "--alpha",
+        type=non_negative_float,
+        default=0.6,
+        metavar="X",
+        help="length penalty; larger favours longer translations",
+    )
 
 
 def run(args: Namespace) -> int:
@@ -49,7 +57,7 @@ def run(args: Namespace) -> int:
 
 
 def translation(model: Transformer, tokenizer: ByteLevelBPE, text: str, *, beams: int, alpha: float) -> str:
-    """The translation of one text; that of an empty line is empty.
+    """Translate one text; an empty line stays empty.
 
     Raises:
         ValueError: the text is longer than the model can read.
@@ -59,7 +67,7 @@ def translation(model: Transformer, tokenizer: ByteLevelBPE, text: str, *, beams
         return ""
     if len(ids) > most:
         raise ValueError(
-            f"{text[:40]!r}... has {len(ids)} tokens and the model reads {most}: give it in parts"
+            f"{text[:40]!r}... has {len(ids)} tokens but the model reads at most {most}: split it"
         )
     pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
     found = translate(

@@ -3,15 +3,7 @@
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
 from pioneers.data.docstrings import Document, documents
 from pioneers.data.download import fetch
-from pioneers.data.embedded import Digits, Photographs, digits, language_reference, photographs
-from pioneers.data.finished import (
-    CutSentence,
-    cut_sentences,
-    finished_choices,
-    finished_either,
-    finished_first,
-    finished_sentences,
-)
+from pioneers.data.embedded import ImageSet, Photographs, digits, language_reference, photographs
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
 from pioneers.data.public import (
     LabelledPair,
@@ -35,19 +27,26 @@ from pioneers.data.tasks import (
     code_words,
     continuations,
     docstring_packages,
-    following_sentences,
+    next_sentence_pairs,
     punctuation,
-    run_on_questions,
+    sentence_boundary_qa,
 )
 from pioneers.data.text import RandomWindows, split_text
 from pioneers.data.translation import translation_pairs
+from pioneers.data.truncation import (
+    TruncatedPair,
+    truncated_choice,
+    truncated_classification,
+    truncated_entailment,
+    truncated_pairs,
+    truncated_similarity,
+)
 
 __all__ = [
     "Answer",
     "Choice",
-    "CutSentence",
-    "Digits",
     "Document",
+    "ImageSet",
     "LabelledPair",
     "LabelledText",
     "PairBatch",
@@ -57,20 +56,15 @@ __all__ = [
     "RandomRows",
     "RandomWindows",
     "TaggedSentence",
+    "TruncatedPair",
     "bert_vocabulary",
     "cloze_questions",
     "code_words",
     "continuations",
-    "cut_sentences",
     "digits",
     "docstring_packages",
     "documents",
     "fetch",
-    "finished_choices",
-    "finished_either",
-    "finished_first",
-    "finished_sentences",
-    "following_sentences",
     "gpt2_encoder",
     "gpt2_merges",
     "imdb_reviews",
@@ -78,9 +72,10 @@ __all__ = [
     "mnist",
     "mrpc",
     "multi30k",
+    "next_sentence_pairs",
     "photographs",
     "punctuation",
-    "run_on_questions",
+    "sentence_boundary_qa",
     "split_text",
     "squad2",
     "sst2",
@@ -88,5 +83,10 @@ __all__ = [
     "text_file",
     "tiny_shakespeare",
     "translation_pairs",
+    "truncated_choice",
+    "truncated_classification",
+    "truncated_entailment",
+    "truncated_pairs",
+    "truncated_similarity",
     "ud_english_ewt",
 ]

@@ -1,4 +1,4 @@
-"""Rows and pairs into batches; step → batch, as :func:`pioneers.training.fit` wants them."""
+"""Random batches of rows and pairs: step → batch, as :func:`pioneers.training.fit` expects."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,17 +7,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pioneers.layers import padding_mask
+
 
 class RandomRows:
-    """Batches of rows drawn at random from tensors that belong together, such as images and labels.
+    """Random batches of rows of tensors that belong together, such as images and labels.
 
-    Drawn with replacement: a batch may hold a row twice, and no number of steps is sure to show them all.
-    The rows of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
+    Rows are sampled with replacement: a batch may hold one twice, and no number of steps is sure to cover
+    all. A batch depends only on the seed and the step, so a resumed run continues exactly.
 
     Args:
         tensors: of equal length.
         batch_size: B.
-        seed: of the draw.
+        seed: of the sampling.
 
     Raises:
         ValueError: the tensors differ in length, or are empty.
@@ -31,17 +33,17 @@ class RandomRows:
     def __init__(self, *tensors: Tensor, batch_size: int, seed: int = 0) -> None:
         lengths = {len(tensor) for tensor in tensors}
         if len(lengths) != 1 or lengths == {0}:
-            raise ValueError(f"the tensors must have rows, and equally many; they have {sorted(lengths)}")
+            raise ValueError(f"the tensors need equally many rows, at least one; they have {sorted(lengths)}")
         self.tensors, self.batch_size, self.seed = tensors, batch_size, seed
 
     def __call__(self, step: int) -> tuple[Tensor, ...]:
-        """The batch of one step: B rows of each tensor."""
+        """Return the batch of one step: B rows of each tensor."""
         rows = _draw(len(self.tensors[0]), self.batch_size, self.seed, step)
         return tuple(tensor[torch.from_numpy(rows).to(tensor.device)] for tensor in self.tensors)
 
 
 class PairBatch(NamedTuple):
-    """What an encoder–decoder reads and what it must write.
+    """A batch of an encoder–decoder: what it reads and what it must write.
 
     Attributes:
         source_ids: ``(B, S)``, padded on the right.
@@ -55,20 +57,25 @@ class PairBatch(NamedTuple):
     input_ids: Tensor
     targets: Tensor
 
+    @property
+    def mask(self) -> Tensor:
+        """Which tokens of the sources are real: boolean ``(B, 1, 1, S)``."""
+        return padding_mask(self.lengths, self.source_ids.shape[1])
+
 
 class RandomPairs:
-    """Batches of sentence pairs drawn at random, as long as their longest; step → :class:`PairBatch`.
+    """Random batches of sentence pairs, padded to the longest in the batch; step → :class:`PairBatch`.
 
-    Drawn with replacement: a batch may hold a pair twice, and no number of steps is sure to show them all.
-    The pairs of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
+    Pairs are sampled with replacement: a batch may hold one twice, and no number of steps is sure to cover
+    all. A batch depends only on the seed and the step, so a resumed run continues exactly.
 
     Args:
         pairs: token ids of source and target.
         batch_size: B.
-        start_id: what the decoder reads first.
-        stop_id: what a target ends with.
-        pad_id: fills rows up.
-        seed: of the draw.
+        start_id: the first token the decoder reads.
+        stop_id: the last token of a target.
+        pad_id: pads source and target.
+        seed: of the sampling.
         device: where the batches are made.
 
     Example:
@@ -92,11 +99,11 @@ class RandomPairs:
         self.start_id, self.stop_id, self.pad_id = start_id, stop_id, pad_id
 
     def __call__(self, step: int) -> PairBatch:
-        """The batch of one step."""
+        """Return the batch of one step."""
         return self.collate([self.pairs[i] for i in _draw(len(self.pairs), self.batch_size, self.seed, step)])
 
     def collate(self, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> PairBatch:
-        """These pairs as one batch, for instance all that a test has."""
+        """Collate these pairs into one batch, for instance a complete test set."""
         sources, targets = zip(*pairs, strict=True)
         return PairBatch(
             self._pad(sources, self.pad_id),

@@ -1,4 +1,4 @@
-"""The texts that come with every Python, in sentences: docstrings and the language reference."""
+"""The texts that ship with every Python, split into sentences: docstrings and the language reference."""
 
 import ast
 import functools
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pioneers.data.embedded import language_reference
 
 REFERENCE = "reference"
-# Installed on some machines only, or not written for readers.
+# Installed only on some machines, or not written for readers.
 LEFT_OUT = {
     *("distutils", "ensurepip", "idlelib", "lib2to3", "tkinter", "turtledemo"),
     *("site-packages", "dist-packages", "test", "tests"),
@@ -28,8 +28,8 @@ class Document(NamedTuple):
     """A docstring of the standard library, or a paragraph of the language reference.
 
     Attributes:
-        package: the package or module it stands in; ``"reference"`` for the language reference.
-        sentences: its prose, without examples and headings. No sentence stands in two documents.
+        package: its package or module; ``"reference"`` for the language reference.
+        sentences: its prose, without examples and headings. No sentence is in two documents.
     """
 
     package: str
@@ -37,12 +37,11 @@ class Document(NamedTuple):
 
 
 def documents(split: str) -> list[Document]:
-    """The docstrings of the standard library and the paragraphs of the language reference, about 1.3 MB.
+    """Return the standard library's docstrings and the language reference's paragraphs, about 1.3 MB.
 
-    They come in the order of their files, so that neighbours are mostly about the same thing.
-    All tasks on these texts, such as :func:`docstring_packages`, are made from them, so what is held out here
-    is held out there: a model may be pretrained on the whole of ``documents("train")``. The texts differ a
-    little between Python versions.
+    They are in the order of their files, so neighbours are mostly about the same topic. All tasks on these
+    texts, such as :func:`docstring_packages`, are made from them and share their split: a model may be
+    pretrained on all of ``documents("train")``. The texts differ a little between Python versions.
 
     Args:
         split: ``"train"``, or ``"test"`` for a fifth of the documents.
@@ -61,7 +60,7 @@ def documents(split: str) -> list[Document]:
 
 
 def number_of(text: str) -> int:
-    """A number for a text, the same on every machine."""
+    """Hash a text to a number, the same on every machine."""
     return zlib.crc32(text.encode())
 
 
@@ -73,14 +72,14 @@ def _documents() -> tuple[Document, ...]:
     for package, text in texts:
         sentences = _sentences(text)
         unquoted = [sentence.replace('"', "") for sentence in sentences]
-        if sentences and seen.isdisjoint(unquoted):  # many a text is copied from another
+        if sentences and seen.isdisjoint(unquoted):  # skip duplicates
             found.append(Document(package, sentences))
         seen.update(unquoted)
     return tuple(found)
 
 
 def _docstrings() -> Iterator[tuple[str, str]]:
-    """Package and docstring of every module, class and function of the standard library."""
+    """Yield package and docstring of every module, class and function of the standard library."""
     library = Path(sysconfig.get_paths()["stdlib"])
     paths: list[Path] = []
     for folder, folders, names in os.walk(library):
@@ -94,7 +93,7 @@ def _docstrings() -> Iterator[tuple[str, str]]:
 
 
 def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """``ast.walk`` past all expressions, which are most of a tree and hold no docstrings."""
+    """Walk a tree like ``ast.walk``, but skip expressions: they are most of it and hold no docstrings."""
     level: list[ast.AST] = [tree]
     while level:
         yield from level
@@ -103,7 +102,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _sentences(text: str) -> tuple[str, ...]:
-    """The sentences of the prose paragraphs; examples, headings and tables are passed over."""
+    """Split the prose paragraphs into sentences; examples, headings and tables are skipped."""
     paragraphs = [inspect.cleandoc(paragraph) for paragraph in re.split(r"\n\s*\n", text)]
     prose = [
         " ".join(p.split()) for p in paragraphs if not re.search(r">>>|::=|[=*~-]{4}|^\s{4}", p, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Public files by name: from a folder, from the cache, or from the network, and never with a wrong byte."""
+"""Fetch public files by name, from a folder, the cache or the network, and verify every byte."""
 
 import difflib
 import hashlib
@@ -16,16 +16,16 @@ from pioneers.data.registry import FILES, PublicFile
 from pioneers.progress import progress
 
 ENV_VARIABLE = "PIONEERS_DATA"
-ATTEMPTS = 4  # rounds over all addresses of a file
-WAIT = 1.0  # seconds before the second round; doubled from round to round
-TIMEOUT = 20.0  # seconds without a byte until a connection counts as dead
+ATTEMPTS = 4  # rounds over all URLs of a file
+WAIT = 1.0  # seconds before the second round; doubles every round
+TIMEOUT = 20.0  # seconds without data before a connection is given up
 CHUNK = 1 << 16
 
-PERMANENT = {400, 401, 403, 404, 405, 410, 451}  # HTTP answers that asking again does not change
+PERMANENT = {400, 401, 403, 404, 405, 410, 451}  # HTTP errors for which retrying is useless
 
 
 class DamagedError(Exception):
-    """What an address sent is not the file it should be."""
+    """A server sent something other than the file."""
 
 
 FAILURES = (
@@ -39,19 +39,19 @@ FAILURES = (
 
 
 def fetch(name: str) -> Path:
-    """The path of a public file on this machine, its bytes verified by sha256.
+    """Return the local path of a public file, verified by sha256; download it if needed.
 
     The file is looked for in the folder named by the environment variable ``PIONEERS_DATA``, then in the
-    cache (``~/.cache/pioneers``, or below ``XDG_CACHE_HOME``), then downloaded to the cache. A download that
-    breaks off goes on where it stopped, in the same call or in a later one. Only a complete and verified file
-    gets the final name. Processes that want the same file at once wait for the first.
+    cache (``~/.cache/pioneers``, or below ``XDG_CACHE_HOME``), then downloaded to the cache. An interrupted
+    download resumes, in the same call or a later one. Only a complete, verified file gets the final name.
+    Processes that want the same file at once wait for the first.
 
     Args:
-        name: of the file, such as ``"multi30k/train.en.gz"``; a wrong one is answered with the right ones.
+        name: such as ``"multi30k/train.en.gz"``; the error for an unknown name suggests known ones.
 
     Raises:
         ValueError: there is no public file of this name.
-        RuntimeError: the file cannot be had; the message says what was tried and how to get on.
+        RuntimeError: the file cannot be fetched; the message says what was tried and what to do.
     """
     if name not in FILES:
         close = ", ".join(difflib.get_close_matches(name, FILES, cutoff=0.3)) or ", ".join(FILES)
@@ -64,7 +64,7 @@ def fetch(name: str) -> Path:
     if target.is_file() and is_intact(target, file):
         return target
     if not file.urls:
-        raise RuntimeError(_unavailable(name, "no address serves exactly this file"))
+        raise RuntimeError(_unavailable(name, "no known URL offers exactly this file"))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{target}.lock"):
@@ -80,13 +80,13 @@ def fetch(name: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept; it may be deleted at any time."""
+    """Return the folder of downloads; it may be deleted at any time."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "pioneers"
 
 
 def is_intact(path: Path, file: PublicFile) -> bool:
-    """Whether the bytes at ``path`` are the published ones."""
+    """Return True if the file at ``path`` is the published one."""
     if path.stat().st_size != file.size:
         return False
     with path.open("rb") as stream:
@@ -109,9 +109,9 @@ def _supplied(name: str, file: PublicFile) -> Path | None:
 
 
 def _download(name: str, file: PublicFile, target: Path) -> None:
-    """Ask every address in turn until the file is complete, then move it to its place in one step."""
+    """Try every URL in turn until the file is complete, then move it into place in one step."""
     part = target.with_name(target.name + ".part")
-    failures: dict[str, str] = {}  # address → why it failed last
+    failures: dict[str, str] = {}  # URL → its last failure
     dead: set[str] = set()
     for attempt in range(ATTEMPTS):
         for url in (url for url in file.urls if url not in dead):
@@ -132,14 +132,14 @@ def _download(name: str, file: PublicFile, target: Path) -> None:
 
 
 def _continue(url: str, part: Path, file: PublicFile, name: str) -> None:
-    """Fetch what is missing of ``part`` and verify it. Where the connection fails, what arrived is kept."""
+    """Fetch the missing bytes of ``part`` and verify it. If the connection fails, what arrived is kept."""
     have = part.stat().st_size if part.exists() else 0
     if have < file.size:
         headers = {"User-Agent": "pioneers"} | ({"Range": f"bytes={have}-"} if have else {})
         with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=TIMEOUT) as answer:
             resumed = answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
             if answer.status == http.client.PARTIAL_CONTENT and not resumed:
-                raise DamagedError("the address sent another part of the file than was asked for")
+                raise DamagedError("the server sent another part of the file than was requested")
             _append(answer, part, start=have if resumed else 0, size=file.size, name=name)
         have = part.stat().st_size
         if have < file.size:
@@ -150,7 +150,7 @@ def _continue(url: str, part: Path, file: PublicFile, name: str) -> None:
 
 
 def _append(answer: http.client.HTTPResponse, part: Path, *, start: int, size: int, name: str) -> None:
-    """Write the answer to ``part`` from byte ``start`` on, and not more than one chunk beyond ``size``."""
+    """Write the answer to ``part`` from byte ``start`` on, at most one chunk beyond ``size``."""
     bar = progress((), desc=name, total=size, initial=start, unit="B", unit_scale=True)
     with bar, part.open("ab" if start else "wb") as stream:
         while stream.tell() <= size and (chunk := answer.read1(CHUNK)):

@@ -1,15 +1,17 @@
-"""Real data that is already on the machine: nothing to fetch, no network."""
+"""Real data that is already on the machine: nothing to download."""
 
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from pioneers.extras import import_extra
+
 
 def language_reference() -> str:
-    """The Python language reference, as carried by the ``help()`` of every CPython: about 0.5 MB of English.
+    """Return the Python language reference, which every CPython ships for ``help()``: 0.5 MB of English.
 
-    Its sections come in alphabetical order of their names. The text differs a little between Python versions.
+    Its sections are in alphabetical order. The text differs a little between Python versions.
 
     Raises:
         RuntimeError: this Python was installed without its help texts.
@@ -28,44 +30,45 @@ def language_reference() -> str:
     return "\n".join(topics[name] for name in sorted(topics))
 
 
-class Digits(NamedTuple):
-    """Images of handwritten digits and what they show.
+class ImageSet(NamedTuple):
+    """Images and their labels, as one batch.
 
     Attributes:
-        images: ``(B, 1, H, W)``, float32 in [0, 1].
-        labels: ``(B,)``, int64 in 0 … 9.
+        images: ``(B, C, H, W)``, float32 in [0, 1].
+        labels: ``(B,)``, int64 from 0 on.
     """
 
     images: Tensor
     labels: Tensor
 
 
-def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[Digits, Digits]:
-    """scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), as train and test.
+def digits(*, test_fraction: float = 0.2, seed: int = 0) -> tuple[ImageSet, ImageSet]:
+    """Load scikit-learn's 1,797 handwritten digits of 8 x 8 pixels (Alpaydin & Kaynak 1998), train and test.
 
     Args:
-        test_fraction: share held out, the same number from each class up to rounding.
+        test_fraction: fraction held out, the same from each class up to rounding.
         seed: of the split.
+
+    Raises:
+        ModuleNotFoundError: the extra ``data`` (scikit-learn) is not installed.
 
     Example:
         >>> train, test = digits()
         >>> train.images.shape, test.labels.shape
         (torch.Size([1437, 1, 8, 8]), torch.Size([360]))
     """
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    images, labels = load_digits(return_X_y=True)
-    parts = train_test_split(images, labels, test_size=test_fraction, random_state=seed, stratify=labels)
+    images, labels = import_extra("sklearn.datasets", "data").load_digits(return_X_y=True)
+    split = import_extra("sklearn.model_selection", "data").train_test_split
+    parts = split(images, labels, test_size=test_fraction, random_state=seed, stratify=labels)
     x_train, x_test, y_train, y_test = (torch.as_tensor(part) for part in parts)
     return (
-        Digits((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
-        Digits((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
+        ImageSet((x_train / 16).float().view(-1, 1, 8, 8), y_train.long()),
+        ImageSet((x_test / 16).float().view(-1, 1, 8, 8), y_test.long()),
     )
 
 
 class Photographs(NamedTuple):
-    """What :func:`photographs` gives: pictures ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1].
+    """Two photographs ``(C, H, W)`` = ``(3, 427, 640)``, float32 in [0, 1].
 
     Attributes:
         china: a temple in China.
@@ -77,22 +80,16 @@ class Photographs(NamedTuple):
 
 
 def photographs() -> Photographs:
-    """scikit-learn's two photographs, a temple in China and a flower.
+    """Load scikit-learn's two photographs, a temple in China and a flower.
 
     "China" is by danielbuechele (https://www.flickr.com/photos/danielbuechele/6061409035) and "flower" by
     vultilion (https://www.flickr.com/photos/vultilion/6056698931), both under the licence CC BY 2.0
     (https://creativecommons.org/licenses/by/2.0/).
 
     Raises:
-        RuntimeError: Pillow, which reads JPEG files, is not installed.
+        ModuleNotFoundError: the extra ``data`` (scikit-learn and Pillow) is not installed.
     """
-    from sklearn.datasets import load_sample_image
-
-    try:
-        pictures = [torch.from_numpy(load_sample_image(f"{name}.jpg").copy()) for name in Photographs._fields]
-    except ImportError as error:
-        raise RuntimeError(
-            "the photographs are JPEG files, which Pillow reads; install it: "
-            "pip install -c constraints.txt pillow"
-        ) from error
+    import_extra("PIL.Image", "data")  # scikit-learn reads JPEG files with it
+    load = import_extra("sklearn.datasets", "data").load_sample_image
+    pictures = [torch.from_numpy(load(f"{name}.jpg").copy()) for name in Photographs._fields]
     return Photographs(*(picture.movedim(-1, 0).contiguous().float() / 255 for picture in pictures))

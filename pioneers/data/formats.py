@@ -1,4 +1,4 @@
-"""The file formats of the data sets; an error names the file and, where there is one, the line."""
+"""Readers of the data sets' file formats; errors name the file and, if possible, the line."""
 
 import gzip
 import json
@@ -13,11 +13,11 @@ from torch import Tensor
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a file, unpacked where its name ends in ``.gz``.
+    """Read a file, decompressed if its name ends in ``.gz``.
 
     Raises:
         FileNotFoundError: there is no such file.
-        ValueError: the gzip file is cut off or damaged.
+        ValueError: the gzip file is truncated or damaged.
     """
     path = Path(path)
     if not path.is_file():
@@ -29,11 +29,11 @@ def read_bytes(path: str | Path) -> bytes:
     try:
         return gzip.decompress(raw)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is a cut off or damaged gzip file ({error}); get it again") from error
+        raise ValueError(f"{path} is a truncated or damaged gzip file ({error}); get it again") from error
 
 
 def text_file(path: str | Path) -> str:
-    r"""The text of the UTF-8 file at ``path``, plain or gzip, with ``\n`` line ends and no byte order mark.
+    r"""Read the UTF-8 file at ``path``, plain or gzip, with ``\n`` line ends and no byte order mark.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -45,21 +45,20 @@ def text_file(path: str | Path) -> str:
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise ValueError(
-            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; "
-            "save the file again in the encoding UTF-8"
+            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; save the file again as UTF-8"
         ) from error
     if not text.strip():
-        raise ValueError(f"{path} holds no text; choose another file")
+        raise ValueError(f"{path} contains no text; choose another file")
     return text
 
 
 def read_lines(path: str | Path) -> list[str]:
-    """The lines of a text file. Only a line feed ends a line, so that parallel files stay parallel."""
+    """Read the lines of a text file. Only a line feed ends a line, so that parallel files stay aligned."""
     return text_file(path).removesuffix("\n").split("\n")
 
 
 def read_table(path: str | Path, *, columns: int) -> list[list[str]]:
-    """The rows of a file with one row a line and columns parted by tabs; quotes mean nothing.
+    """Read a file with one row per line and tab-separated columns; quotes have no meaning.
 
     Raises:
         ValueError: a line has another number of columns.
@@ -68,13 +67,13 @@ def read_table(path: str | Path, *, columns: int) -> list[list[str]]:
     for number, row in enumerate(rows, start=1):
         if len(row) != columns:
             raise ValueError(
-                f"{path}, line {number}: {len(row)} columns parted by tabs where {columns} are expected"
+                f"{path}, line {number}: {len(row)} tab-separated columns where {columns} are expected"
             )
     return rows
 
 
 def read_json(path: str | Path) -> Any:
-    """What a JSON file holds.
+    """Read a JSON file.
 
     Raises:
         ValueError: it is not JSON.
@@ -88,10 +87,10 @@ def read_json(path: str | Path) -> Any:
 
 
 def read_idx(path: str | Path, *, ndim: int) -> Tensor:
-    """The bytes of an IDX file (the format of MNIST) as a uint8 tensor of ``ndim`` dimensions.
+    """Read an IDX file (the format of MNIST) as a uint8 tensor of ``ndim`` dimensions.
 
     Raises:
-        ValueError: the header is another, or the number of bytes does not fit it.
+        ValueError: the header is wrong, or the number of bytes does not match it.
     """
     raw = read_bytes(path)
     start = 4 + 4 * ndim
@@ -118,9 +117,9 @@ class TaggedSentence(NamedTuple):
 
 
 def read_conllu(path: str | Path) -> list[TaggedSentence]:
-    """The sentences of a CoNLL-U file, as word forms and universal part-of-speech tags.
+    """Read the sentences of a CoNLL-U file, as word forms and universal part-of-speech tags.
 
-    Lines of words written together (``1-2``) and of words left out (``8.1``) are passed over: the parts of
+    Lines of words written together (``1-2``) and of words left out (``8.1``) are skipped: the parts of
     the former have lines of their own, the latter are not in the text.
 
     Raises:
@@ -143,7 +142,7 @@ def read_conllu(path: str | Path) -> list[TaggedSentence]:
 
 
 class Answer(NamedTuple):
-    """A stretch of the context: ``context[start : start + len(text)] == text``."""
+    """A span of the context: ``context[start : start + len(text)] == text``."""
 
     text: str
     start: int
@@ -156,7 +155,7 @@ class Question(NamedTuple):
         id: its number in the data set.
         context: the paragraph.
         question: what is asked.
-        answers: those that were accepted; none where the paragraph does not answer it.
+        answers: the accepted answers; none if the paragraph does not answer it.
     """
 
     id: str
@@ -166,10 +165,10 @@ class Question(NamedTuple):
 
 
 def read_squad(path: str | Path) -> list[Question]:
-    """The questions of a SQuAD file, version 1.1 or 2.0.
+    """Read the questions of a SQuAD file, version 1.1 or 2.0.
 
     Raises:
-        ValueError: the file is not JSON, or not of SQuAD's form.
+        ValueError: the file is not JSON, or not in SQuAD's format.
     """
     articles = read_json(path)
     try:
@@ -185,4 +184,4 @@ def read_squad(path: str | Path) -> list[Question]:
             for entry in paragraph["qas"]
         ]
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not of SQuAD's form: {type(error).__name__} {error}") from error
+        raise ValueError(f"{path} is not in SQuAD's format: {type(error).__name__} {error}") from error

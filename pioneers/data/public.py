@@ -1,4 +1,4 @@
-"""The public data sets, parsed. Every loader fetches what it needs by :func:`pioneers.data.fetch`."""
+"""The public data sets. Every loader fetches its files with :func:`pioneers.data.fetch` and parses them."""
 
 import re
 import tarfile
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pioneers.data.download import fetch
-from pioneers.data.embedded import Digits
+from pioneers.data.embedded import ImageSet
 from pioneers.data.formats import (
     Question,
     TaggedSentence,
@@ -52,12 +52,12 @@ class LabelledPair(NamedTuple):
 
 
 def tiny_shakespeare() -> str:
-    """About a million characters of Shakespeare's plays, as used by char-rnn (Karpathy 2015)."""
+    """Load about a million characters of Shakespeare's plays, as used by char-rnn (Karpathy 2015)."""
     return text_file(fetch("tinyshakespeare.txt"))
 
 
 def multi30k(split: str, *, source: str = "en", target: str = "de") -> list[tuple[str, str]]:
-    """Captions of photographs in two languages, sentence by sentence (Elliott et al. 2016, 2017).
+    """Load captions of photographs in two languages, sentence by sentence (Elliott et al. 2016, 2017).
 
     Args:
         split: ``"train"`` (29,000 pairs), ``"validation"`` (1,014) or ``"test"`` (1,000, Flickr 2016).
@@ -80,7 +80,7 @@ def multi30k(split: str, *, source: str = "en", target: str = "de") -> list[tupl
 
 
 def sst2(split: str) -> list[LabelledText]:
-    """Sentences of film reviews, 1 = positive, 0 = negative (Sentiment Treebank, Socher et al. 2013).
+    """Load sentences of film reviews, 1 = positive, 0 = negative (Sentiment Treebank, Socher et al. 2013).
 
     Args:
         split: ``"train"`` (6,920 sentences), ``"validation"`` (872) or ``"test"`` (1,821).
@@ -97,9 +97,9 @@ def sst2(split: str) -> list[LabelledText]:
 
 
 def subj() -> list[LabelledText]:
-    """Sentences about films, 0 = from a review, 1 = from a summary of the plot (SUBJ, Pang and Lee 2004).
+    """Load sentences about films, 0 = from a review, 1 = from a plot summary (SUBJ, Pang and Lee 2004).
 
-    There are 10,000, half of each kind, and no split was published with them.
+    There are 10,000, half of each kind, and no published split.
     """
     path = fetch("subj/subj.all")
     rows = (line.partition(" ") for line in read_bytes(path).decode("cp1252").strip().split("\n"))
@@ -107,10 +107,10 @@ def subj() -> list[LabelledText]:
 
 
 def imdb_reviews(limit: int | None = None) -> list[str]:
-    """Reviews of films without a label, line breaks as ``<br />`` (IMDb, Maas et al. 2011; 84 MB to fetch).
+    """Load unlabelled film reviews, line breaks as ``<br />`` (IMDb, Maas et al. 2011; 84 MB download).
 
     Args:
-        limit: how many of the 50,000, in the order of their numbers; all when left out.
+        limit: number of reviews, of 50,000, in the order of their ids; all by default.
     """
     found = {}
     with tarfile.open(fetch("imdb/aclImdb_v1.tar.gz")) as archive:
@@ -122,12 +122,12 @@ def imdb_reviews(limit: int | None = None) -> list[str]:
 
 
 def mrpc(split: str, *, tokenized: bool = False) -> list[LabelledPair]:
-    """Pairs of sentences from the news, 1 = they say the same (MRPC, Dolan and Brockett 2005).
+    """Load pairs of sentences from the news, 1 = they mean the same (MRPC, Dolan and Brockett 2005).
 
     Args:
         split: ``"train"`` (4,076 pairs) or ``"test"`` (1,725).
-        tokenized: take SentEval's copy, in which spaces stand around the punctuation (the text of GLUE). It
-            can be downloaded; the text as first published has to be supplied through ``PIONEERS_DATA``.
+        tokenized: take SentEval's copy, with spaces around punctuation (the text of GLUE), which can be
+            downloaded; the text as first published must be supplied through ``PIONEERS_DATA``.
 
     Raises:
         ValueError: there is no such split.
@@ -135,7 +135,7 @@ def mrpc(split: str, *, tokenized: bool = False) -> list[LabelledPair]:
     stem = _choose("mrpc", split, {"train": "train", "test": "test"})
     path = fetch(f"mrpc/{'senteval/' if tokenized else ''}msr_paraphrase_{stem}.txt")
     rows = enumerate(read_table(path, columns=5)[1:], start=2)  # the first line names the columns
-    # Some copies end with invented pairs, which have no number in the corpus: their ids are -1.
+    # Some copies end with made-up pairs, which have no number in the corpus: their ids are -1.
     return [
         LabelledPair(first, second, _binary(label, path, line))
         for line, (label, first_id, _, first, second) in rows
@@ -144,11 +144,11 @@ def mrpc(split: str, *, tokenized: bool = False) -> list[LabelledPair]:
 
 
 def squad2(split: str) -> list[Question]:
-    """Questions on paragraphs of Wikipedia, some without an answer (SQuAD 2.0, Rajpurkar et al. 2018).
+    """Load questions about Wikipedia paragraphs, some without an answer (SQuAD 2.0, Rajpurkar et al. 2018).
 
     Args:
-        split: ``"train"``, ``"validation"``, or ``"sample"``: the first five articles of the latter, a
-            file that has to be supplied through ``PIONEERS_DATA``.
+        split: ``"train"``, ``"validation"``, or ``"sample"``: the first five articles of the validation
+            set, a file that must be supplied through ``PIONEERS_DATA``.
 
     Raises:
         ValueError: there is no such split.
@@ -158,7 +158,7 @@ def squad2(split: str) -> list[Question]:
 
 
 def ud_english_ewt(split: str) -> list[TaggedSentence]:
-    """Sentences of the English web with universal part-of-speech tags (English Web Treebank, UD 2.16).
+    """Load sentences of the English web with universal part-of-speech tags (English Web Treebank, UD 2.16).
 
     Args:
         split: ``"validation"`` (2,001 sentences) or ``"test"`` (2,077).
@@ -170,8 +170,8 @@ def ud_english_ewt(split: str) -> list[TaggedSentence]:
     return read_conllu(fetch(f"ud_english_ewt/en_ewt-ud-{stem}.conllu"))
 
 
-def mnist(split: str) -> Digits:
-    """Handwritten digits, images ``(B, 1, 28, 28)`` in [0, 1] (LeCun et al. 1998).
+def mnist(split: str) -> ImageSet:
+    """Load handwritten digits, images ``(B, 1, 28, 28)`` in [0, 1] (LeCun et al. 1998).
 
     Args:
         split: ``"train"`` (60,000 images) or ``"test"`` (10,000).
@@ -182,22 +182,22 @@ def mnist(split: str) -> Digits:
     stem = _choose("mnist", split, {"train": "train", "test": "t10k"})
     images = read_idx(fetch(f"mnist/{stem}-images-idx3-ubyte.gz"), ndim=3)
     labels = read_idx(fetch(f"mnist/{stem}-labels-idx1-ubyte.gz"), ndim=1)
-    return Digits(images[:, None].float() / 255, labels.long())
+    return ImageSet(images[:, None].float() / 255, labels.long())
 
 
 def gpt2_merges() -> list[tuple[str, str]]:
-    """The 50,000 merges of GPT-2 in the order they were learned, bytes written as GPT-2's printable signs."""
+    """Load GPT-2's 50,000 merges in the order they were learned, in its printable spelling of bytes."""
     lines = read_lines(fetch("gpt2/vocab.bpe"))[1:]  # the first line names the version
     return [(first, second) for first, second in (line.split(" ") for line in lines)]
 
 
 def gpt2_encoder() -> dict[str, int]:
-    """The 50,257 tokens of GPT-2, each with its id, bytes written as GPT-2's printable signs."""
+    """Load GPT-2's 50,257 tokens with their ids, in its printable spelling of bytes."""
     return {str(token): int(index) for token, index in read_json(fetch("gpt2/encoder.json")).items()}
 
 
 def bert_vocabulary() -> list[str]:
-    """The 30,522 word pieces of BERT (uncased); the position of a piece is its id."""
+    """Load the 30,522 word pieces of BERT (uncased); the position of a piece is its id."""
     return read_lines(fetch("bert/bert-base-uncased-vocab.txt"))
 
 

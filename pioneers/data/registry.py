@@ -1,4 +1,4 @@
-"""The public files: where each is published, how large it is and what its bytes hash to."""
+"""The public files: where each is published, its size and its hash."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,9 @@ class PublicFile(NamedTuple):
 
     Attributes:
         size: bytes.
-        sha256: of the file. A second one is the same content, compressed anew.
-        source: who made it, and under which terms.
-        urls: where it is served; empty where nobody serves exactly this file.
+        sha256: of the file; a second one is the same content, compressed again.
+        source: its authors and its terms of use.
+        urls: download addresses; empty if exactly this file is not available anywhere.
     """
 
     size: int

@@ -1,4 +1,4 @@
-"""Embedded tasks: questions whose answers the authors of Python's own texts have given. Nothing to fetch."""
+"""Toy tasks built from Python's own documentation; nothing to download."""
 
 import re
 from random import Random
@@ -9,7 +9,7 @@ from pioneers.data.formats import Answer, Question, TaggedSentence
 from pioneers.data.public import LabelledPair, LabelledText
 
 PACKAGES = ("asyncio", "email", "http", "importlib", "logging", "multiprocessing", "unittest", "xml")
-MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the marks behind it
+MARKED_WORD = re.compile(r"(.*?\w\W*?)([,.;:!?]*)")  # and the punctuation after it
 CODE_WORD = re.compile(r'(\W*)"([^"\s]+)"(\W*)')
 LONG_WORD = re.compile(r"\b[A-Za-z]{5,}\b")
 BLANK = "____"
@@ -17,12 +17,12 @@ RUN_ON = "how does the second sentence begin"
 
 
 class Choice(NamedTuple):
-    """A beginning and several ways to go on.
+    """A beginning and several possible continuations.
 
     Attributes:
         context: the beginning.
-        choices: one of them is what really follows.
-        label: which.
+        choices: the continuations, one of which is the real one.
+        label: index of the real one.
     """
 
     context: str
@@ -31,9 +31,9 @@ class Choice(NamedTuple):
 
 
 def docstring_packages(split: str) -> list[LabelledText]:
-    """Docstrings, and which of eight packages each stands in: a task with one text.
+    """Label docstrings with the package they come from, one of eight: classification of one text.
 
-    The label is the place of the package, from 0, in ``pioneers.data.tasks.PACKAGES``.
+    The label is the index of the package in ``pioneers.data.tasks.PACKAGES``.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -45,11 +45,11 @@ def docstring_packages(split: str) -> list[LabelledText]:
     ]
 
 
-def following_sentences(split: str) -> list[LabelledPair]:
-    """Two sentences; 1 = the second follows the first in its document, 0 = it is taken from another one.
+def next_sentence_pairs(split: str) -> list[LabelledPair]:
+    """Pair sentences: 1 = the second follows the first in its document, 0 = it comes from another one.
 
-    The other document is of the same package and its sentence is a second one too, so that neither topic nor
-    style gives the answer away.
+    The other document is from the same package, and its sentence is a second one too, so that neither topic
+    nor style gives the answer away.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -61,11 +61,11 @@ def following_sentences(split: str) -> list[LabelledPair]:
 
 
 def continuations(split: str, *, num_choices: int = 4) -> list[Choice]:
-    """The first sentence of a document, and several that may follow: a task of multiple choice.
+    """Offer several continuations of the first sentence of a document: multiple choice.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
-        num_choices: how many; all but one are second sentences of other documents of the same package.
+        num_choices: all but one are second sentences of other documents of the same package.
     """
     found = []
     by_package: dict[str, list[Document]] = {}
@@ -85,9 +85,9 @@ def continuations(split: str, *, num_choices: int = 4) -> list[Choice]:
 
 
 def code_words(split: str) -> list[TaggedSentence]:
-    """Sentences of the language reference and which of their words are ``CODE``, the others being ``TEXT``.
+    """Tag the words of the language reference as ``CODE`` or ``TEXT``.
 
-    The authors put code words between quotation marks, which are taken away here.
+    The authors put code in quotation marks, which are removed here.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -102,16 +102,16 @@ def code_words(split: str) -> list[TaggedSentence]:
         for sentence in document.sentences if document.package == REFERENCE else ():
             parts = [(CODE_WORD.fullmatch(word), word) for word in sentence.split()]
             words = tuple("".join(match.groups()) if match else word for match, word in parts)
-            if not any('"' in word for word in words):  # sentences with code of several words are left out
+            if not any('"' in word for word in words):  # skip sentences with code of several words
                 tags = tuple("CODE" if match else "TEXT" for match, _ in parts)
                 sentences.append(TaggedSentence(words, tags))
     return sentences
 
 
 def punctuation(split: str) -> list[TaggedSentence]:
-    """Documents without their punctuation, and what stood behind each word: ``NONE``, ``COMMA`` or ``STOP``.
+    """Remove the punctuation and tag each word with what followed it: ``NONE``, ``COMMA`` or ``STOP``.
 
-    The first 40 words of each, never the last one, behind which a full stop is no question.
+    At most the first 40 words of each document, without the last one, which a full stop always follows.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -127,23 +127,23 @@ def punctuation(split: str) -> list[TaggedSentence]:
 
 
 def _unmarked(word: str) -> tuple[str, str]:
-    """A word and the marks behind it."""
+    """Split a word from the punctuation after it."""
     match = MARKED_WORD.fullmatch(word)
     return (match[1], match[2]) if match else (word, "")
 
 
-def run_on_questions(split: str) -> list[Question]:
-    """How does the second sentence begin? Two are run together, in small letters, without marks behind words.
+def sentence_boundary_qa(split: str) -> list[Question]:
+    """Ask how the second of two sentences begins; they are joined in lower case, without punctuation.
 
-    The context is the end of a document's first sentence and the beginning of its second: of each 4 to 14
-    words, or all if it has fewer than were drawn. So the answer, the first two words of the second, has no
-    place of its own.
+    The context is the end of a document's first sentence and the beginning of its second, 4 to 14 words of
+    each (sampled; all of a shorter one). So the answer, the first two words of the second sentence, has no
+    fixed position.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
 
     Example:
-        >>> question = run_on_questions("test")[0]
+        >>> question = sentence_boundary_qa("test")[0]
         >>> text, start = question.answers[0]
         >>> question.context[start : start + len(text)] == text and len(text.split()) == 2
         True
@@ -161,7 +161,7 @@ def run_on_questions(split: str) -> list[Question]:
 
 
 def cloze_questions(split: str) -> list[Question]:
-    """A sentence with a word left out, and the rest of its document, in which the word stands once.
+    """Blank out a word of a sentence; it is found in the rest of the document, where it occurs once.
 
     Args:
         split: ``"train"`` or ``"test"``, as for :func:`documents`.
@@ -184,7 +184,7 @@ def cloze_questions(split: str) -> list[Question]:
 
 
 def _cloze(name: str, sentence: str, context: str) -> Question | None:
-    """The first long word that stands once in each of the two, left out of the sentence."""
+    """Blank out the first long word that occurs exactly once in both sentence and context."""
     there = [] if sentence in context else LONG_WORD.findall(context)
     for match in LONG_WORD.finditer(sentence):
         word = match.group()

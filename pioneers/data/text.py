@@ -1,4 +1,4 @@
-"""Token streams into batches."""
+"""Random batches of windows of a token stream."""
 
 import numpy as np
 import torch
@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def split_text(text: str, *, test_fraction: float = 0.1) -> tuple[str, str]:
-    """Cut ``text`` in two: the beginning for training, the last ``test_fraction`` of it held out.
+    """Split ``text`` in two: the beginning for training, the last ``test_fraction`` held out.
 
     Raises:
         ValueError: a part would be empty.
@@ -22,15 +22,15 @@ def split_text(text: str, *, test_fraction: float = 0.1) -> tuple[str, str]:
 
 
 class RandomWindows:
-    """Batches of windows cut from random places of one long token stream; step → batch.
+    """Random batches of windows of one long token stream; step → batch.
 
-    The windows of a step depend on the seed and the step alone, so a resumed run goes on as it would have.
+    A batch depends only on the seed and the step, so a resumed run continues exactly.
 
     Args:
         tokens: ids ``(L,)``.
-        seq_len: T; every window has T + 1 tokens, as the target of the last position lies one further.
+        seq_len: T; every window has T + 1 tokens, because the target of the last position comes after it.
         batch_size: B.
-        seed: of the places.
+        seed: of the sampling.
 
     Raises:
         ValueError: the stream is not one-dimensional, or too short for a single window.
@@ -51,7 +51,7 @@ class RandomWindows:
         self.tokens, self.seq_len, self.batch_size, self.seed = tokens, seq_len, batch_size, seed
 
     def __call__(self, step: int) -> Tensor:
-        """The batch ``(B, T + 1)`` of one step, on the device of the stream."""
+        """Return the batch ``(B, T + 1)`` of one step, on the device of the stream."""
         places = np.random.default_rng((self.seed, step))
         starts = places.integers(len(self.tokens) - self.seq_len, size=(self.batch_size, 1))
         windows = torch.from_numpy(starts + np.arange(self.seq_len + 1))

@@ -1,20 +1,21 @@
-"""Real parallel text without end: dates and numbers, written by Babel (from Unicode's CLDR) and num2words."""
+"""Endless real parallel text: dates and numbers, written by Babel (from Unicode's CLDR) and num2words."""
 
 import datetime
 import random
 import zlib
 from collections.abc import Callable
 from functools import cache
-from typing import Any
 
-# English as written in four countries: they differ in the order of day and month and in the commas.
+from pioneers.extras import import_extra
+
+# English of four countries, which differ in the order of day and month and in commas.
 SOURCE_LOCALES = ("en_US", "en_GB", "en_IE", "en_ZA")
 # Source width → target width: the target names the day of the week exactly where the source does.
 WIDTHS = {"full": "full", "long": "long", "medium": "long"}
 FIRST_DAY = datetime.date(1900, 1, 1).toordinal()
 LAST_DAY = datetime.date(2099, 12, 31).toordinal()
 MAX_DIGITS = 6
-TEST_SHARE = 10  # one value in so many is held out
+TEST_SHARE = 10  # one value in this many is held out
 # num2words 0.5.14 writes these with stray spaces or not at all; "am" fails from 1,100 on, "te" from 50 on.
 INCOMPLETE = {"am", "te"}
 
@@ -22,13 +23,13 @@ INCOMPLETE = {"am", "te"}
 def translation_pairs(
     kind: str, *, target: str = "fr", count: int, split: str = "train", seed: int = 0
 ) -> list[tuple[str, str]]:
-    """Pairs (English, target language) that are right by construction.
+    """Generate pairs (English, target language) that are correct by construction.
 
-    ``"dates"`` are days from 1900 to 2099. The English side changes between the formats of several
+    ``"dates"`` are days from 1900 to 2099. The English side varies between the formats of several
     countries, with and without the day of the week: ``"Friday, March 1, 2024"``, ``"1 Mar 2024"``. The other
-    side is what CLDR prescribes: ``"vendredi 1 mars 2024"``, ``"2024年3月1日金曜日"``.
+    side follows CLDR: ``"vendredi 1 mars 2024"``, ``"2024年3月1日金曜日"``.
 
-    ``"numbers"`` are whole numbers of one to six digits in words, short ones as frequent as long ones:
+    ``"numbers"`` are integers of one to six digits in words, every length equally frequent:
     ``"fifty-four"``, ``"vierundfünfzig"``.
 
     Whether a day or a number belongs to train or test (one in ten) is fixed, the same for every seed and
@@ -40,11 +41,11 @@ def translation_pairs(
         target: language code, such as ``"fr"``, ``"de"`` or ``"ja"``.
         count: number of pairs; values may repeat.
         split: ``"train"`` or ``"test"``.
-        seed: of the draw.
+        seed: of the sampling.
 
     Raises:
         ValueError: there is no such kind, split or language, or ``count`` is not positive.
-        RuntimeError: Babel or num2words is not installed.
+        ModuleNotFoundError: the extra ``data`` (Babel and num2words) is not installed.
 
     Example:
         >>> pairs = translation_pairs("numbers", target="de", count=200)
@@ -73,24 +74,12 @@ def translation_pairs(
     return pairs
 
 
-def _libraries() -> tuple[Any, Any]:
-    try:
-        import babel.dates
-        import num2words
-    except ImportError as error:
-        raise RuntimeError(
-            f"translation pairs are written by Babel and num2words, and {error.name} is not installed; "
-            "install both: pip install -c constraints.txt babel num2words"
-        ) from error
-    return babel, num2words
-
-
 @cache
 def _languages() -> tuple[str, ...]:
-    """Codes of the languages that both libraries write, English left out."""
-    babel, num2words = _libraries()
-    known = set(num2words.CONVERTER_CLASSES) - INCOMPLETE - {"en"}
-    return tuple(sorted(code for code in known if "_" not in code and babel.localedata.exists(code)))
+    """List the languages that both libraries support, without English."""
+    written = set(import_extra("num2words", "data").CONVERTER_CLASSES) - INCOMPLETE - {"en"}
+    exists = import_extra("babel.localedata", "data").exists
+    return tuple(sorted(code for code in written if "_" not in code and exists(code)))
 
 
 def _is_test(kind: str, value: int) -> bool:
@@ -107,7 +96,7 @@ def _draw_number(rng: random.Random) -> int:
 
 
 def _write_date(value: int, target: str, rng: random.Random) -> tuple[str, str]:
-    dates = _libraries()[0].dates
+    dates = import_extra("babel.dates", "data")
     day = datetime.date.fromordinal(value)
     locale, width = rng.choice(SOURCE_LOCALES), rng.choice(list(WIDTHS))
     return (
@@ -117,5 +106,5 @@ def _write_date(value: int, target: str, rng: random.Random) -> tuple[str, str]:
 
 
 def _write_number(value: int, target: str, rng: random.Random) -> tuple[str, str]:
-    write = _libraries()[1].num2words
+    write = import_extra("num2words", "data").num2words
     return write(value, lang="en"), write(value, lang=target)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pioneers.generation.next_token import LanguageModel, NextToken, check, of_language_model
+from pioneers.generation.next_token import Decoder, LanguageModel, check
 from pioneers.progress import progress
 
 
@@ -73,7 +73,7 @@ def beam_search(
         (2, torch.Size([2]))
     """
     check(model, input_ids, max_new_tokens)
-    next_token = of_language_model(model, use_cache=use_cache)
+    next_token = Decoder.for_lm(model, use_cache=use_cache)
     return beam_loop(
         next_token,
         input_ids,
@@ -86,7 +86,7 @@ def beam_search(
 
 
 def beam_loop(
-    next_token: NextToken,
+    next_token: Decoder,
     prompts: Tensor,
     max_new_tokens: int,
     *,

@@ -7,12 +7,10 @@ from torch import Tensor
 
 from pioneers.generation.beam import beam_loop
 from pioneers.generation.next_token import (
+    Decoder,
     EncoderDecoder,
     LanguageModel,
-    NextToken,
     check,
-    of_encoder_decoder,
-    of_language_model,
 )
 from pioneers.generation.sampling import sampler
 from pioneers.progress import progress
@@ -68,7 +66,7 @@ def generate(
     device = input_ids.device
     draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
     with torch.inference_mode():
-        next_token = of_language_model(model, use_cache=use_cache)
+        next_token = Decoder.for_lm(model, use_cache=use_cache)
         tokens = _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)
     return tokens.clone()  # an ordinary tensor, which may be trained on
 
@@ -81,7 +79,7 @@ def translate(
     *,
     start_id: int,
     stop_id: int,
-    lengths: Tensor | None = None,
+    mask: Tensor | None = None,
     num_beams: int = 1,
     alpha: float = 0.6,
     pad_id: int = 0,
@@ -95,7 +93,8 @@ def translate(
         max_new_tokens: longest target.
         start_id: what the decoder reads first; it is not part of the result.
         stop_id: what a target ends with; behind it the row is filled up with ``pad_id``.
-        lengths: number of real tokens ``(B,)`` of each source; without it all are real.
+        mask: which tokens of the sources are real, from :func:`pioneers.layers.padding_mask`; all when left
+            out.
         num_beams: 1 is greedy decoding; more is :func:`beam_search`.
         alpha: length penalty of the beam search.
         pad_id: fills rows up.
@@ -114,9 +113,7 @@ def translate(
     """
     start = source_ids.new_full((len(source_ids), 1), start_id)
     check(model, start, max_new_tokens)
-    next_token = of_encoder_decoder(
-        model, source_ids, lengths=lengths, repeats=num_beams, use_cache=use_cache
-    )
+    next_token = Decoder.for_seq2seq(model, source_ids, mask=mask, repeats=num_beams, use_cache=use_cache)
     if num_beams == 1:
         best = _decode(
             next_token, lambda logits: logits.argmax(-1), start, max_new_tokens, None, [stop_id], pad_id
@@ -135,7 +132,7 @@ def translate(
 
 
 def _decode(
-    next_token: NextToken,
+    next_token: Decoder,
     draw: Callable[[Tensor], Tensor],
     prompts: Tensor,
     max_new_tokens: int,

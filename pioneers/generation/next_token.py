@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 from torch import Tensor, nn
 
+from pioneers.generation.fast import fast_decode_step
 from pioneers.layers import KVCache
 
 Forward = Callable[[Tensor, Sequence[KVCache] | None], Tensor]
@@ -30,9 +31,6 @@ class LanguageModel(Protocol):
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block."""
 
-    def new_step(self) -> Callable[[Tensor, Sequence[KVCache]], Tensor] | None:
-        """A faster form of one step, ids ``(B, 1)`` and caches → logits ``(B, V)``, if the model has one."""
-
 
 class EncoderDecoder(Protocol):
     """What generation needs of an encoder–decoder: Transformer has it.
@@ -43,29 +41,29 @@ class EncoderDecoder(Protocol):
     config: Any
     training: bool
 
-    def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """``source_ids (B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
+    def encode(self, source_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """``source_ids (B, S)`` → memory ``(B, S, D)``; ``mask`` says which tokens are real."""
 
     def decode(
         self,
         target_ids: Tensor,
         memory: Tensor,
         *,
-        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
         caches: Sequence[KVCache] | None = None,
     ) -> Tensor:
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)``.
 
-        ``lengths (B,)`` counts the real tokens of each source. With ``caches`` the ids are the next T of a
-        longer sequence.
+        ``mask`` says which tokens of the source are real. With ``caches`` the ids are the next T of a longer
+        sequence.
         """
 
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block of the decoder."""
 
 
-class NextToken:
-    """All tokens so far ``(B, T)`` → logits ``(B, V)`` of the next one.
+class Decoder:
+    """Maps all tokens so far ``(B, T)`` to the logits ``(B, V)`` of the next one.
 
     Args:
         forward: ids and caches → logits of the last position.
@@ -76,7 +74,7 @@ class NextToken:
         self.forward, self.caches = forward, caches
 
     def __call__(self, tokens: Tensor) -> Tensor:
-        """The logits of the token that follows ``tokens (B, T)``."""
+        """Return the logits of the token that follows ``tokens (B, T)``."""
         seen = self.caches[0].length if self.caches else 0
         return self.forward(tokens[:, seen:], self.caches)
 
@@ -85,36 +83,36 @@ class NextToken:
         for cache in self.caches or ():
             cache.reorder(rows)
 
+    @classmethod
+    def for_lm(cls, model: LanguageModel, *, use_cache: bool) -> "Decoder":
+        """Decode with a language model; with the cache, by its fast step where there is one."""
+        step = fast_decode_step(model) if use_cache else None
 
-def of_language_model(model: LanguageModel, *, use_cache: bool) -> NextToken:
-    """The next token of a GPT."""
+        def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
+            if step is not None and caches and caches[0].length and ids.shape[1] == 1:
+                return step(ids, caches)
+            return model.lm_head(model.hidden_states(ids, caches=caches)[:, -1])
 
-    step = model.new_step() if use_cache else None
+        return cls(forward, model.new_caches() if use_cache else None)
 
-    def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
-        if step is not None and caches and caches[0].length and ids.shape[1] == 1:
-            return step(ids, caches)
-        return model.lm_head(model.hidden_states(ids, caches=caches)[:, -1])
+    @classmethod
+    def for_seq2seq(
+        cls,
+        model: EncoderDecoder,
+        source_ids: Tensor,
+        *,
+        mask: Tensor | None,
+        repeats: int = 1,
+        use_cache: bool = True,
+    ) -> "Decoder":
+        """Decode with an encoder–decoder, given the sources: each serves ``repeats`` rows in succession."""
+        memory = model.encode(source_ids, mask=mask).repeat_interleave(repeats, dim=0)
+        real = None if mask is None else mask.repeat_interleave(repeats, dim=0)
 
-    return NextToken(forward, model.new_caches() if use_cache else None)
+        def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
+            return model.decode(ids, memory, mask=real, caches=caches)[:, -1]
 
-
-def of_encoder_decoder(
-    model: EncoderDecoder,
-    source_ids: Tensor,
-    *,
-    lengths: Tensor | None,
-    repeats: int = 1,
-    use_cache: bool = True,
-) -> NextToken:
-    """The next target token, given the sources: each serves ``repeats`` rows in succession."""
-    memory = model.encode(source_ids, lengths=lengths).repeat_interleave(repeats, dim=0)
-    real = None if lengths is None else lengths.repeat_interleave(repeats)
-
-    def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
-        return model.decode(ids, memory, lengths=real, caches=caches)[:, -1]
-
-    return NextToken(forward, model.new_caches() if use_cache else None)
+        return cls(forward, model.new_caches() if use_cache else None)
 
 
 def check(model: LanguageModel | EncoderDecoder, prompts: Tensor, max_new_tokens: int) -> None:

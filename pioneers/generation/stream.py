@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from pioneers.generation.next_token import LanguageModel, NextToken, check, of_language_model
+from pioneers.generation.next_token import Decoder, LanguageModel, check
 from pioneers.generation.sampling import sampler
 
 
@@ -51,7 +51,7 @@ def stream(
         raise ValueError(f"stream continues one prompt (1, T), not {len(input_ids)}; for more use generate")
     device = input_ids.device
     draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
-    return _drawn(of_language_model(model, use_cache=True), draw, input_ids, max_new_tokens, stop_ids)
+    return _drawn(Decoder.for_lm(model, use_cache=True), draw, input_ids, max_new_tokens, stop_ids)
 
 
 def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ()) -> Iterator[str]:
@@ -89,7 +89,7 @@ def spell(tokens: Iterable[int], tokenizer: Spells, *, stop: Sequence[str] = ())
 
 @torch.no_grad()
 def _drawn(
-    next_token: NextToken,
+    next_token: Decoder,
     draw: Callable[[Tensor], Tensor],
     input_ids: Tensor,
     max_new_tokens: int,

@@ -4,12 +4,20 @@ from pioneers.layers.attention import attention, attention_weights
 from pioneers.layers.biases import RelativeBias, alibi_bias, alibi_slopes
 from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache, MemoryCache
-from pioneers.layers.embeddings import ClassToken, PatchEmbedding, TextEmbedding, patchify, unpatchify
+from pioneers.layers.embeddings import (
+    BERTEmbedding,
+    GPTEmbedding,
+    PatchEmbedding,
+    T5Embedding,
+    TransformerEmbedding,
+    ViTEmbedding,
+)
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.init import apply_deepnorm, init_weights, initial_std
 from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
 from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
+from pioneers.layers.patches import patchify, unpatchify
 from pioneers.layers.positions import (
     LearnedPositions,
     Rotary,
@@ -20,8 +28,9 @@ from pioneers.layers.positions import (
 from pioneers.layers.stack import Stack
 
 __all__ = [
-    "ClassToken",
+    "BERTEmbedding",
     "FeedForward",
+    "GPTEmbedding",
     "GatedFeedForward",
     "KVCache",
     "LearnedPositions",
@@ -32,8 +41,10 @@ __all__ = [
     "Rotary",
     "SinusoidalPositions",
     "Stack",
-    "TextEmbedding",
+    "T5Embedding",
     "TransformerBlock",
+    "TransformerEmbedding",
+    "ViTEmbedding",
     "alibi_bias",
     "alibi_slopes",
     "apply_deepnorm",

@@ -11,9 +11,13 @@ from torch import Tensor
 
 from pioneers.layers.masks import causal_mask
 
-# Up to this many keys the explicit form is the faster one in bfloat16 on a CPU: a training step of 6 blocks
-# of width 256 at T = 256 on two cores ran 5,400 tokens/s explicit and 5,000 fused. Long ones want the kernel.
-EXPLICIT_BF16_MAX_KEYS = 256
+# In bfloat16 on a CPU the explicit form is faster with up to EXPLICIT_MAX_KEYS keys; in training with a
+# causal mask also with up to CHUNKED_MAX_KEYS, if a chunk of queries at a time meets the keys it may see.
+# Forward and backward in ms, 8 heads of 32 on two cores: T = 128, 18 explicit and 40 fused; 256, 16 in chunks
+# of 128 and 35 fused; 1024, 43 in chunks of 256 and 59 fused; 2048, 76 and 96. Beyond, memory would run out.
+EXPLICIT_MAX_KEYS = 256
+CHUNKED_MAX_KEYS = 2048
+SMALL_CHUNK, LARGE_CHUNK = 128, 256  # queries at a time; the large ones from 1024 keys on
 
 
 def attention_weights(
@@ -65,8 +69,9 @@ def attention(
 
     The numbers are those of ``attention_weights(...) @ v``. The fused kernel never stores the ``(T, S)``
     weights, so its memory grows with T and not with T². They are stored where PyTorch has no such kernel (on
-    a CPU: with dropout, or with a bias that learns), and in bfloat16 on a CPU with up to 256 keys, where the
-    explicit form is the faster one. Vaswani et al. 2017, equation (1); Dao et al. 2022.
+    a CPU: with dropout, or with a bias that learns), and in bfloat16 on a CPU where the explicit form is the
+    faster one: with up to 256 keys, or 2,048 with nothing but a causal mask. Vaswani et al. 2017, equation
+    (1); Dao et al. 2022.
 
     Args:
         q: queries ``(B, H, T, K)``; any leading axes will do.
@@ -91,11 +96,13 @@ def attention(
     _check(mask, q, k, v)
     if v.shape[-2] != k.shape[-2]:
         raise ValueError(f"one value per key: k has {k.shape[-2]} positions, v has {v.shape[-2]}")
-    if q.device.type == "cpu" and q.dtype == torch.bfloat16 and k.shape[-2] <= EXPLICIT_BF16_MAX_KEYS:
-        weights, blind = _weights(q, k, mask, bias, causal, scale)
-        out = F.dropout(weights, dropout).to(v.dtype) @ v
-        return out if blind is None else out.masked_fill(blind, 0.0)
-    if causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]:
+    plain = causal and mask is None and bias is None and q.shape[-2] == k.shape[-2]
+    if q.device.type == "cpu" and q.dtype == torch.bfloat16:
+        if plain and _learns(q, k, v) and SMALL_CHUNK < k.shape[-2] <= CHUNKED_MAX_KEYS:
+            return _in_chunks(q, k, v, dropout, scale)
+        if k.shape[-2] <= EXPLICIT_MAX_KEYS:
+            return _explicit(q, k, v, mask, bias, causal, dropout, scale)
+    if plain:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, dropout_p=dropout, scale=scale)
     mask = _with_causal(mask, causal, q, k)
     if bias is None:
@@ -143,6 +150,37 @@ def _weights(
     scores = scores + torch.zeros_like(allowed, dtype=scores.dtype).masked_fill(~allowed, hidden)
     some_for_all = mask is None and q.shape[-2] <= k.shape[-2]
     return scores.softmax(dim=-1), None if some_for_all else ~allowed.any(dim=-1, keepdim=True)
+
+
+def _explicit(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    mask: Tensor | None,
+    bias: Tensor | None,
+    causal: bool,
+    dropout: float,
+    scale: float | None,
+) -> Tensor:
+    weights, blind = _weights(q, k, mask, bias, causal, scale)  # (B, H, T, S)
+    out = F.dropout(weights, dropout).to(v.dtype) @ v  # (B, H, T, K)
+    return out if blind is None else out.masked_fill(blind, 0.0)
+
+
+def _in_chunks(q: Tensor, k: Tensor, v: Tensor, dropout: float, scale: float | None) -> Tensor:
+    """Causal attention, explicit, a chunk of queries at a time: each sees no keys beyond its own end."""
+    chunk = LARGE_CHUNK if k.shape[-2] >= 1024 else SMALL_CHUNK
+    parts = []
+    for end in range(chunk, k.shape[-2] + chunk, chunk):
+        seen_k, seen_v = k[..., :end, :], v[..., :end, :]  # (B, H, end, K)
+        newest = q[..., end - chunk : end, :]  # (B, H, chunk, K)
+        parts.append(_explicit(newest, seen_k, seen_v, None, None, True, dropout, scale))
+    return torch.cat(parts, dim=-2)  # (B, H, T, K)
+
+
+def _learns(*tensors: Tensor) -> bool:
+    """Whether a gradient is wanted: going back is where the fused kernel is slow."""
+    return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
 
 
 def _with_causal(mask: Tensor | None, causal: bool, q: Tensor, k: Tensor) -> Tensor | None:

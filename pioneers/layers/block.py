@@ -2,57 +2,54 @@
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from pioneers.layers.cache import KVCache
-from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.positions import Rotary
 
 NORM_PLACEMENTS = ("pre", "post", "sandwich")
-GATED_ACTIVATIONS = {"swiglu": "swish", "geglu": "gelu"}
 
 
 class TransformerBlock(nn.Module):
-    """Self-attention, cross-attention if asked for, and a feed-forward network, each added to what came in.
+    """Self-attention, cross-attention if there is any, and a feed-forward network, each added to its input.
 
     Pre-norm computes ``x + Layer(Norm(x))``, post-norm ``Norm(x + Layer(x))``, sandwich norm
     ``x + Norm(Layer(Norm(x)))``: Vaswani et al. 2017, section 3.1; Xiong et al. 2020; Ding et al. 2021.
 
     Args:
-        d_model: D.
-        num_heads: H.
-        d_ff: F; 4 D when left out.
-        activation: as in :class:`FeedForward`, or ``"swiglu"`` or ``"geglu"`` for :class:`GatedFeedForward`.
-        dropout: share dropped, in training, from the attention weights and from what each layer adds.
+        attn: self-attention; its ``d_model`` is the width D of the block.
+        ffn: what each position goes through alone, ``(B, T, D)`` → ``(B, T, D)``: a :class:`FeedForward`, a
+            :class:`GatedFeedForward` or a module of your own.
+        cross_attn: attention to a memory, as in the decoder of an encoder–decoder.
         norm: width → normalisation module, for instance ``torch.nn.RMSNorm``.
         norm_placement: ``"pre"``, ``"post"`` or ``"sandwich"``.
-        cross: also attend to a memory, as the decoder of an encoder–decoder does.
+        dropout: share dropped, in training, from what each layer adds.
+        drop_path: how often, in training, a layer adds nothing to a sequence: Huang et al. 2016, section 3.
 
     Attributes:
         residual_scale: α, the factor on x before a layer's output is added; 1 except in a DeepNet.
 
     Raises:
-        ValueError: the heads do not divide the width, or the placement or the activation is unknown.
+        ValueError: the placement is unknown.
 
     Example:
-        >>> import torch
-        >>> block = TransformerBlock(12, 3, activation="swiglu", norm=nn.RMSNorm)
+        >>> block = TransformerBlock(MultiHeadAttention(12, 3), nn.Linear(12, 12), norm=nn.RMSNorm)
         >>> block(torch.zeros(2, 5, 12), causal=True).shape
         torch.Size([2, 5, 12])
     """
 
     def __init__(
         self,
-        d_model: int,
-        num_heads: int,
+        attn: MultiHeadAttention,
+        ffn: nn.Module,
         *,
-        d_ff: int | None = None,
-        activation: str = "gelu",
-        dropout: float = 0.0,
+        cross_attn: MultiHeadAttention | None = None,
         norm: Callable[[int], nn.Module] = nn.LayerNorm,
         norm_placement: str = "pre",
-        cross: bool = False,
+        dropout: float = 0.0,
+        drop_path: float = 0.0,
     ) -> None:
         super().__init__()
         if norm_placement not in NORM_PLACEMENTS:
@@ -61,25 +58,25 @@ class TransformerBlock(nn.Module):
             )
 
         def norm_out() -> nn.Module:
-            return norm(d_model) if norm_placement == "sandwich" else nn.Identity()
+            return norm(attn.d_model) if norm_placement == "sandwich" else nn.Identity()
 
         self.norm_placement, self.residual_scale = norm_placement, 1.0
-        self.norm_attn, self.norm_attn_out = norm(d_model), norm_out()
-        self.attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.cross_attn: MultiHeadAttention | None = None
-        if cross:
-            self.norm_cross, self.norm_cross_out = norm(d_model), norm_out()
-            self.cross_attn = MultiHeadAttention(d_model, num_heads, dropout=dropout)
-        self.norm_ffn, self.norm_ffn_out = norm(d_model), norm_out()
-        self.ffn = _feed_forward(d_model, 4 * d_model if d_ff is None else d_ff, activation)
-        self.dropout = nn.Dropout(dropout)
+        self.norm_attn, self.norm_attn_out = norm(attn.d_model), norm_out()
+        self.attn = attn
+        if cross_attn is not None:
+            self.norm_cross, self.norm_cross_out = norm(attn.d_model), norm_out()
+        self.cross_attn = cross_attn
+        self.norm_ffn, self.norm_ffn_out = norm(attn.d_model), norm_out()
+        self.ffn = ffn
+        self.dropout, self.drop_path = nn.Dropout(dropout), drop_path
 
     def forward(
         self,
         x: Tensor,
         memory: Tensor | None = None,
         *,
-        context: Tensor | None = None,
+        positions: Tensor | None = None,
+        memory_positions: Tensor | None = None,
         mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         bias: Tensor | None = None,
@@ -89,42 +86,45 @@ class TransformerBlock(nn.Module):
     ) -> Tensor:
         """``x (B, T, D)``, and ``memory (B, S, D)`` for a block with cross-attention → ``(B, T, D)``.
 
-        ``context (B, S, D)`` is what self-attention looks at when ``x`` is only some positions of it.
-        ``memory_mask`` says which positions of the memory may be attended to; ``mask``, ``bias``, ``causal``,
-        ``rotary`` and ``cache`` are those of self-attention, see :meth:`MultiHeadAttention.forward`.
+        Args:
+            positions: added to the queries and the keys, not to the values; broadcastable to ``(B, T, D)``.
+            memory_positions: added to the keys that the memory makes; broadcastable to ``(B, S, D)``.
+            mask: of self-attention, as in :func:`attention`, and so are ``bias`` and ``causal``.
+            memory_mask: which positions of the memory may be attended to.
+            rotary: turns queries and keys of self-attention by their positions.
+            cache: keys and values of the positions before these, and of the memory.
 
         Raises:
             ValueError: the block has cross-attention and there is no memory.
         """
-        if context is not None and self.norm_placement != "post":
-            context = self.norm_attn(context)
-
-        def attend(h: Tensor) -> Tensor:
-            return self.attn(h, context, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
-
-        x = self._add(x, attend, self.norm_attn, self.norm_attn_out)
-        cross_attn = self.cross_attn
-        if cross_attn is not None:
+        h = self._normed(x, self.norm_attn)  # (B, T, D)
+        q = _plus(h, positions)
+        h = self.attn(q, q, h, mask=mask, bias=bias, causal=causal, rotary=rotary, cache=cache)
+        x = self._add(x, h, self.norm_attn, self.norm_attn_out)
+        if self.cross_attn is not None:
             if memory is None:
-                raise ValueError("a block with cross=True needs a memory (B, S, D) to attend to")
-            kept = None if cache is None else cache.memory
+                raise ValueError("a block with cross-attention needs a memory (B, S, D) to attend to")
+            q = _plus(self._normed(x, self.norm_cross), positions)  # (B, T, D)
+            k = _plus(memory, memory_positions)  # (B, S, D)
+            seen = None if cache is None else cache.memory
+            h = self.cross_attn(q, k, memory, mask=memory_mask, cache=seen)  # (B, T, D)
+            x = self._add(x, h, self.norm_cross, self.norm_cross_out)
+        h = self.ffn(self._normed(x, self.norm_ffn))  # (B, T, D)
+        return self._add(x, h, self.norm_ffn, self.norm_ffn_out)
 
-            def look_up(h: Tensor) -> Tensor:
-                return cross_attn(h, memory, mask=memory_mask, cache=kept)
+    def _normed(self, x: Tensor, norm: nn.Module) -> Tensor:
+        """What a layer reads: x itself where the norm comes after the sum."""
+        return x if self.norm_placement == "post" else norm(x)
 
-            x = self._add(x, look_up, self.norm_cross, self.norm_cross_out)
-        return self._add(x, self.ffn, self.norm_ffn, self.norm_ffn_out)
-
-    def _add(
-        self, x: Tensor, layer: Callable[[Tensor], Tensor], norm: nn.Module, norm_out: nn.Module
-    ) -> Tensor:
-        """x plus what the layer makes of it, normalised where the placement says."""
-        if self.norm_placement == "post":
-            return norm(self.residual_scale * x + self.dropout(layer(x)))
-        return self.residual_scale * x + self.dropout(norm_out(layer(norm(x))))
+    def _add(self, x: Tensor, h: Tensor, norm: nn.Module, norm_out: nn.Module) -> Tensor:
+        """x plus what a layer made of it, normalised where the placement says."""
+        h = self.dropout(norm_out(h))
+        if self.drop_path and self.training:
+            kept = torch.rand(len(h), 1, 1, device=h.device) >= self.drop_path
+            h = h * kept / (1 - self.drop_path)
+        x = self.residual_scale * x + h
+        return norm(x) if self.norm_placement == "post" else x
 
 
-def _feed_forward(d_model: int, d_ff: int, activation: str) -> FeedForward | GatedFeedForward:
-    if activation in GATED_ACTIVATIONS:
-        return GatedFeedForward(d_model, d_ff, activation=GATED_ACTIVATIONS[activation])
-    return FeedForward(d_model, d_ff, activation=activation)
+def _plus(x: Tensor, positions: Tensor | None) -> Tensor:
+    return x if positions is None else x + positions

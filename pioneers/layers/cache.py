@@ -1,31 +1,30 @@
 """The key/value cache: what lets generation process only the newest token."""
 
-from collections.abc import Callable
-
 from torch import Tensor
 
 
 class MemoryCache:
     """Keys and values of a memory, for cross-attention: they never change, so the first step's are kept.
 
+    Attributes:
+        kept: keys and values, ``(B, H, S, K)`` each; None before the first step.
+
     Example:
         >>> import torch
-        >>> cache, first, later = MemoryCache(), torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4)
-        >>> keys, values = cache.extend(lambda: (first, first))
-        >>> cache.extend(lambda: (later, later))[0] is keys
-        True
+        >>> cache, keys, values = MemoryCache(), torch.zeros(1, 2, 3, 4), torch.ones(1, 2, 3, 4)
+        >>> cache.update(keys, values)[0] is keys, cache.kept == (keys, values)
+        (True, True)
     """
 
-    length = 0  # cross-attention has no earlier positions that the new ones follow
+    length = 0  # no earlier positions of the memory precede those it is given
 
     def __init__(self) -> None:
-        self._kept: tuple[Tensor, Tensor] | None = None
+        self.kept: tuple[Tensor, Tensor] | None = None
 
-    def extend(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """What ``project`` gave the first time it was asked, ``(B, H, S, K)`` each."""
-        if self._kept is None:
-            self._kept = project()
-        return self._kept
+    def update(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep keys ``k`` and values ``v``, ``(B, H, S, K)`` each, and return them."""
+        self.kept = (k, v)
+        return k, v
 
 
 class KVCache:
@@ -45,6 +44,8 @@ class KVCache:
         >>> keys.shape, cache.length
         (torch.Size([1, 2, 3, 4]), 3)
     """
+
+    kept = None  # what it holds are the earlier positions; the new ones have yet to be projected
 
     def __init__(self, max_seq_len: int) -> None:
         self.max_seq_len = max_seq_len
@@ -72,10 +73,6 @@ class KVCache:
         self._values[..., self.length : end, :] = v
         self.length = end
         return self._keys[..., :end, :], self._values[..., :end, :]
-
-    def extend(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """Append what ``project`` computes: :meth:`update` for keys and values yet to be made."""
-        return self.update(*project())
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i continue what row ``rows[i]`` holds, as beam search does; ``rows`` is ``(B,)``.

@@ -1,14 +1,48 @@
-"""From token ids and pixels to vectors."""
+"""From token ids and pixels to vectors: one embedding for each pioneer, side by side."""
+
+import math
 
 import torch
-from einops import rearrange
 from torch import Tensor, nn
 
-from pioneers.layers.positions import LearnedPositions
+from pioneers.layers.positions import LearnedPositions, SinusoidalPositions
 
 
-class TextEmbedding(nn.Module):
-    """Token vectors plus learned position vectors, then dropout: the input of GPT.
+class TransformerEmbedding(nn.Module):
+    """Token vectors times √D plus sinusoids, then dropout: Vaswani et al. 2017, sections 3.4 and 3.5.
+
+    Args:
+        vocab_size: V.
+        d_model: D, even.
+        max_seq_len: longest sequence.
+        dropout: share of the sums dropped in training.
+
+    Example:
+        >>> embed = TransformerEmbedding(11, 6, max_seq_len=7)
+        >>> embed(torch.tensor([[3, 1, 4, 1, 5]])).shape
+        torch.Size([1, 5, 6])
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, *, max_seq_len: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.position = SinusoidalPositions(max_seq_len, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.scale = math.sqrt(d_model)
+
+    def forward(self, input_ids: Tensor, start: int = 0) -> Tensor:
+        """``input_ids (B, T)`` → vectors ``(B, T, D)``; the first id is at position ``start``.
+
+        Raises:
+            ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
+        """
+        _check_ids(input_ids)
+        tokens = self.token(input_ids) * self.scale  # (B, T, D)
+        return self.dropout(tokens + self.position(input_ids.shape[1], start))
+
+
+class GPTEmbedding(nn.Module):
+    """Token vectors plus learned position vectors, then dropout: Radford et al. 2018, equation (2).
 
     Args:
         vocab_size: V.
@@ -17,7 +51,7 @@ class TextEmbedding(nn.Module):
         dropout: share of the sums dropped in training.
 
     Example:
-        >>> embed = TextEmbedding(11, 6, max_seq_len=7)
+        >>> embed = GPTEmbedding(11, 6, max_seq_len=7)
         >>> embed(torch.tensor([[3, 1, 4, 1, 5]])).shape
         torch.Size([1, 5, 6])
     """
@@ -29,58 +63,120 @@ class TextEmbedding(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, start: int = 0) -> Tensor:
-        """``input_ids (B, T)`` → vectors ``(B, T, D)``; the first id stands at position ``start``.
+        """``input_ids (B, T)`` → vectors ``(B, T, D)``; the first id is at position ``start``.
 
         Raises:
             ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
         """
-        if input_ids.ndim != 2 or input_ids.is_floating_point():
-            raise ValueError(
-                f"input_ids must be an integer tensor (B, T), got {input_ids.dtype} of shape "
-                f"{tuple(input_ids.shape)}; for one sequence use ids[None]"
-            )
+        _check_ids(input_ids)
         return self.dropout(self.token(input_ids) + self.position(input_ids.shape[1], start))
 
 
-def patchify(images: Tensor, patch_size: int) -> Tensor:
-    """Cut images into flat patches ``(B, N, C · P · P)``, row by row; :func:`unpatchify` is the inverse.
+class BERTEmbedding(nn.Module):
+    """Token, position and segment vectors, summed, normalised, dropped: Devlin et al. 2019, figure 2.
 
     Args:
-        images: ``(B, C, height, width)``.
-        patch_size: P, which must divide height and width.
-
-    Raises:
-        ValueError: it does not.
-
-    Example:
-        >>> patchify(torch.arange(8).view(1, 1, 2, 4), 2).tolist()
-        [[[0, 1, 4, 5], [2, 3, 6, 7]]]
-    """
-    height, width = images.shape[-2:]
-    if height % patch_size or width % patch_size:
-        raise ValueError(f"patch_size={patch_size} must divide the image, which is {height} x {width} pixels")
-    return rearrange(images, "b c (h p) (w q) -> b (h w) (c p q)", p=patch_size, q=patch_size)
-
-
-def unpatchify(patches: Tensor, patch_size: int, height: int) -> Tensor:
-    """The inverse of :func:`patchify`: ``patches (B, N, C · P · P)`` → ``(B, C, height, width)``.
-
-    ``patch_size`` is P and ``height`` that of the image in pixels; its width follows.
-
-    Raises:
-        ValueError: the patches are not of this size, or do not fill an image of this height.
+        vocab_size: V.
+        d_model: D.
+        max_seq_len: longest sequence.
+        num_segments: kinds of sentences, each with a vector of its own.
+        dropout: share of the normalised sums dropped in training.
 
     Example:
-        >>> unpatchify(torch.tensor([[[0, 1, 4, 5], [2, 3, 6, 7]]]), 2, height=2).tolist()
-        [[[[0, 1, 2, 3], [4, 5, 6, 7]]]]
+        >>> embed = BERTEmbedding(11, 6, max_seq_len=7)
+        >>> embed(torch.tensor([[3, 1, 4]]), torch.tensor([[0, 0, 1]])).shape
+        torch.Size([1, 3, 6])
     """
-    rows = height // patch_size
-    if rows * patch_size != height or not rows or patches.shape[1] % rows or patches.shape[2] % patch_size**2:
-        raise ValueError(
-            f"patches (B, N, C · P · P) = {tuple(patches.shape)} with P={patch_size} make no image of "
-            f"{height=}: it must be a multiple of P that divides N · P"
-        )
-    return rearrange(patches, "b (h w) (c p q) -> b c (h p) (w q)", h=rows, p=patch_size, q=patch_size)
+
+    def __init__(
+        self, vocab_size: int, d_model: int, *, max_seq_len: int, num_segments: int = 2, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.position = LearnedPositions(max_seq_len, d_model)
+        self.segment = nn.Embedding(num_segments, d_model)
+        self.norm = nn.LayerNorm(d_model, eps=1e-12)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, input_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
+        """``input_ids (B, T)`` and ``segment_ids (B, T)``, all 0 when left out → vectors ``(B, T, D)``.
+
+        Raises:
+            ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
+        """
+        _check_ids(input_ids)
+        segments = self.segment.weight[0] if segment_ids is None else self.segment(segment_ids)
+        total = self.token(input_ids) + self.position(input_ids.shape[1]) + segments  # (B, T, D)
+        return self.dropout(self.norm(total))
+
+
+class T5Embedding(nn.Module):
+    """Token vectors alone, then dropout; positions come in as a bias on the scores. Raffel et al. 2020, 2.1.
+
+    Args:
+        vocab_size: V.
+        d_model: D.
+        dropout: share of the vectors' numbers dropped in training.
+
+    Example:
+        >>> T5Embedding(11, 6)(torch.tensor([[3, 1, 4, 1, 5]])).shape
+        torch.Size([1, 5, 6])
+    """
+
+    def __init__(self, vocab_size: int, d_model: int, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.token = nn.Embedding(vocab_size, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, input_ids: Tensor) -> Tensor:
+        """``input_ids (B, T)`` → vectors ``(B, T, D)``.
+
+        Raises:
+            ValueError: the ids are not a ``(B, T)`` integer tensor.
+        """
+        _check_ids(input_ids)
+        return self.dropout(self.token(input_ids))
+
+
+class ViTEmbedding(nn.Module):
+    """A class token in front of the patches, plus learned position vectors, then dropout.
+
+    Dosovitskiy et al. 2021, section 3.1, equation (1).
+
+    Args:
+        image_size: height and width of the square images, in pixels.
+        patch_size: P, which must divide it.
+        in_channels: C.
+        d_model: D.
+        dropout: share of the sums dropped in training.
+
+    Raises:
+        ValueError: the patch size does not divide the image size.
+
+    Example:
+        >>> ViTEmbedding(8, 2, in_channels=1, d_model=6)(torch.zeros(3, 1, 8, 8)).shape
+        torch.Size([3, 17, 6])
+    """
+
+    def __init__(
+        self, image_size: int, patch_size: int, *, in_channels: int, d_model: int, dropout: float = 0.0
+    ) -> None:
+        super().__init__()
+        self.patch = PatchEmbedding(image_size, patch_size, in_channels=in_channels, d_model=d_model)
+        self.cls_token = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
+        self.position = LearnedPositions(1 + self.patch.num_patches, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """``images (B, C, height, width)`` → vectors ``(B, 1 + N, D)``, the class token first.
+
+        Raises:
+            ValueError: the images do not have the promised shape.
+        """
+        patches = self.patch(images)  # (B, N, D)
+        cls_token = self.cls_token.expand(len(images), 1, -1)  # (B, 1, D)
+        tokens = torch.cat([cls_token, patches], dim=1)  # (B, 1 + N, D)
+        return self.dropout(tokens + self.position(tokens.shape[1]))
 
 
 class PatchEmbedding(nn.Module):
@@ -125,21 +221,9 @@ class PatchEmbedding(nn.Module):
         return self.proj(images).flatten(2).transpose(1, 2)
 
 
-class ClassToken(nn.Module):
-    """A learned vector put in front of the sequence; its final state stands for the whole of it.
-
-    Args:
-        d_model: D.
-
-    Example:
-        >>> ClassToken(6)(torch.zeros(2, 5, 6)).shape
-        torch.Size([2, 6, 6])
-    """
-
-    def __init__(self, d_model: int) -> None:
-        super().__init__()
-        self.vector = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) → (B, 1 + N, D)."""
-        return torch.cat([self.vector.expand(len(x), 1, -1), x], dim=1)
+def _check_ids(input_ids: Tensor) -> None:
+    if input_ids.ndim != 2 or input_ids.is_floating_point():
+        raise ValueError(
+            f"input_ids must be an integer tensor (B, T), got {input_ids.dtype} of shape "
+            f"{tuple(input_ids.shape)}; for one sequence use ids[None]"
+        )

@@ -22,9 +22,11 @@ class FeedForward(nn.Module):
 
     Args:
         d_model: D.
-        d_ff: F, usually 4 D.
+        d_ff: F; 4 D when left out.
+        bias: whether the two maps have a bias.
         activation: ``"relu"``; ``"gelu"`` (exact), ``"gelu_tanh"`` or ``"gelu_sigmoid"`` (Hendrycks & Gimpel
             2016, section 2); ``"swish"`` (Ramachandran et al. 2017).
+        dropout: share of the hidden units dropped in training.
 
     Raises:
         ValueError: the activation is unknown.
@@ -34,15 +36,26 @@ class FeedForward(nn.Module):
         torch.Size([2, 5, 6])
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "gelu") -> None:
+    def __init__(
+        self,
+        d_model: int,
+        d_ff: int | None = None,
+        *,
+        activation: str = "gelu",
+        bias: bool = True,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
+        d_ff = 4 * d_model if d_ff is None else d_ff
         self.activation = _activation(activation)
-        self.up = nn.Linear(d_model, d_ff)
-        self.down = nn.Linear(d_ff, d_model)
+        self.up = nn.Linear(d_model, d_ff, bias=bias)
+        self.down = nn.Linear(d_ff, d_model, bias=bias)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
-        return self.down(self.activation(self.up(x)))
+        hidden = self.activation(self.up(x))  # (B, T, F)
+        return self.down(self.dropout(hidden))
 
 
 class GatedFeedForward(nn.Module):
@@ -54,8 +67,9 @@ class GatedFeedForward(nn.Module):
 
     Args:
         d_model: D.
-        d_ff: F.
+        d_ff: F; 4 D when left out.
         activation: as in :class:`FeedForward`.
+        dropout: share of the hidden units dropped in training.
 
     Raises:
         ValueError: the activation is unknown.
@@ -65,16 +79,21 @@ class GatedFeedForward(nn.Module):
         torch.Size([2, 5, 6])
     """
 
-    def __init__(self, d_model: int, d_ff: int, *, activation: str = "swish") -> None:
+    def __init__(
+        self, d_model: int, d_ff: int | None = None, *, activation: str = "swish", dropout: float = 0.0
+    ) -> None:
         super().__init__()
+        d_ff = 4 * d_model if d_ff is None else d_ff
         self.activation = _activation(activation)
         self.gate = nn.Linear(d_model, d_ff, bias=False)
         self.up = nn.Linear(d_model, d_ff, bias=False)
         self.down = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) → (B, T, D)."""
-        return self.down(self.activation(self.gate(x)) * self.up(x))
+        hidden = self.activation(self.gate(x)) * self.up(x)  # (B, T, F)
+        return self.down(self.dropout(hidden))
 
 
 def _activation(name: str) -> Callable[[Tensor], Tensor]:

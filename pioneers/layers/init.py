@@ -26,7 +26,8 @@ def initial_std(d_model: int) -> float:
 def init_weights(model: nn.Module, *, std: float) -> None:
     """Draw every linear map, convolution and token embedding from N(0, std²), with biases of zero, in place.
 
-    :class:`LearnedPositions` and :class:`ClassToken` keep the standard deviation of 0.02 they were made with.
+    :class:`LearnedPositions` and the class token of :class:`ViTEmbedding` keep the standard deviation of 0.02
+    they were made with.
     What a layer adds to the residual stream is drawn smaller by ``sqrt(2 num_layers)``, so that the variance
     of the stream does not grow with depth: Radford et al. 2019, section 2.3.
 

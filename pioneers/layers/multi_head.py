@@ -3,8 +3,6 @@
 Axes: B batch, H heads, T queries, S keys, K head_dim, D d_model.
 """
 
-from functools import partial
-
 import torch
 from torch import Tensor, nn
 
@@ -52,7 +50,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         if head_dim is None and d_model % num_heads:
             raise ValueError(f"num_heads={num_heads} must divide d_model={d_model}, or give head_dim")
-        self.num_heads = num_heads
+        self.d_model, self.num_heads = d_model, num_heads
         self.num_kv_heads = num_heads if num_kv_heads is None else num_kv_heads
         if num_heads % self.num_kv_heads:
             raise ValueError(f"num_kv_heads={num_kv_heads} must divide num_heads={num_heads}")
@@ -82,19 +80,27 @@ class MultiHeadAttention(nn.Module):
         a ``cache`` the new keys and values are appended to it and the queries see everything in it; a
         :class:`MemoryCache` keeps those of the first call for good.
         """
-        query = _cast_once(query)
         key = query if key is None else key
         value = key if value is None else value
-        start = 0 if cache is None else cache.length
-        q = self._split(self.q_proj(query))
+        query, key, value = _cast_once(query, key, value)
+        q = self._split(self.q_proj(query))  # (B, H, T, K)
+        k, v = self._keys_values(key, value, cache)  # (B, kv heads, S, K)
         if rotary is not None:
-            q = rotary(q, start)
-        project = partial(self._keys_values, key, value, rotary, start)
-        k, v = project() if cache is None else cache.extend(project)
-        k, v = self._share(k), self._share(v)
-        dropout = self.dropout * self.training
-        out = attention(q, k, v, mask=mask, bias=bias, causal=causal, dropout=dropout, scale=self.scale)
-        return self.o_proj(out.transpose(1, 2).flatten(2))
+            start = 0 if cache is None else cache.length
+            q, k = rotary(q, start), rotary(k, start)
+        if cache is not None:
+            k, v = cache.update(k, v)  # (B, kv heads, earlier and new, K)
+        out = attention(
+            q,
+            self._share(k),
+            self._share(v),
+            mask=mask,
+            bias=bias,
+            causal=causal,
+            dropout=self.dropout * self.training,
+            scale=self.scale,
+        )  # (B, H, T, K)
+        return self.o_proj(out.transpose(1, 2).flatten(2))  # (B, T, D)
 
     def weights(
         self,
@@ -123,10 +129,11 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(q, self._share(k), mask=mask, bias=bias, causal=causal, scale=self.scale)
 
     def _keys_values(
-        self, key: Tensor, value: Tensor, rotary: Rotary | None, start: int
+        self, key: Tensor, value: Tensor, cache: KVCache | MemoryCache | None
     ) -> tuple[Tensor, Tensor]:
-        k, v = self._split(self.k_proj(key)), self._split(self.v_proj(value))
-        return (k if rotary is None else rotary(k, start)), v
+        if cache is not None and cache.kept is not None:
+            return cache.kept
+        return self._split(self.k_proj(key)), self._split(self.v_proj(value))
 
     def _split(self, x: Tensor) -> Tensor:
         """(B, T, H·K) → (B, H, T, K)."""
@@ -138,10 +145,17 @@ class MultiHeadAttention(nn.Module):
         return x if groups == 1 else x.repeat_interleave(groups, dim=1)
 
 
-def _cast_once(x: Tensor) -> Tensor:
-    """``x`` as autocast wants it, if there is one: otherwise each projection makes a copy of its own."""
-    kind = x.device.type
+def _cast_once(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Cast the three as autocast would; what is one tensor stays one, or each projection would copy it."""
+    kind = query.device.type
     known = torch.amp.is_autocast_available(kind)  # not to the meta device
-    if known and torch.is_autocast_enabled(kind) and x.dtype == torch.float32:
-        return x.to(torch.get_autocast_dtype(kind))
-    return x
+    if not (known and torch.is_autocast_enabled(kind)):
+        return query, key, value
+    dtype = torch.get_autocast_dtype(kind)
+
+    def cast(x: Tensor) -> Tensor:
+        return x.to(dtype) if x.dtype == torch.float32 else x
+
+    q = cast(query)
+    k = q if key is query else cast(key)
+    return q, k, k if value is key else cast(value)

@@ -1,64 +1,80 @@
 """Blocks on top of one another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from pioneers.layers.block import TransformerBlock
 from pioneers.layers.cache import KVCache
+from pioneers.layers.positions import Rotary
 
 
 class Stack(nn.Module):
-    """``num_layers`` blocks, then one more norm unless they are post-norm: nothing else bounds their sum.
+    """Blocks one after the other, then a last norm if there is one.
 
     Args:
-        num_layers: number of blocks.
-        d_model: D.
-        num_heads: H.
-        block: the remaining arguments of :class:`TransformerBlock`.
-
-    Raises:
-        ValueError: as :class:`TransformerBlock`.
+        blocks: the blocks, first one first.
+        norm: what follows them. Pre-norm and sandwich norm need one: nothing else bounds the sum of what the
+            blocks add.
 
     Example:
         >>> import torch
-        >>> Stack(2, 12, 3, norm_placement="post")(torch.zeros(2, 5, 12)).shape
+        >>> from pioneers.layers import FeedForward, MultiHeadAttention
+        >>> blocks = [TransformerBlock(MultiHeadAttention(12, 3), FeedForward(12)) for _ in range(2)]
+        >>> Stack(blocks, nn.LayerNorm(12))(torch.zeros(2, 5, 12)).shape
         torch.Size([2, 5, 12])
     """
 
-    def __init__(self, num_layers: int, d_model: int, num_heads: int, **block: Any) -> None:
+    def __init__(self, blocks: Iterable[TransformerBlock], norm: nn.Module | None = None) -> None:
         super().__init__()
-        self.blocks = nn.ModuleList(TransformerBlock(d_model, num_heads, **block) for _ in range(num_layers))
-        post = block.get("norm_placement") == "post"
-        self.norm = nn.Identity() if post else block.get("norm", nn.LayerNorm)(d_model)
+        self.blocks = nn.ModuleList(blocks)
+        self.norm = nn.Identity() if norm is None else norm
 
     def forward(
         self,
         x: Tensor,
         memory: Tensor | None = None,
         *,
+        positions: Tensor | None = None,
+        memory_positions: Tensor | None = None,
+        mask: Tensor | Sequence[Tensor | None] | None = None,
+        memory_mask: Tensor | None = None,
+        bias: Tensor | Sequence[Tensor | None] | None = None,
+        causal: bool = False,
+        rotary: Rotary | None = None,
         caches: Sequence[KVCache] | None = None,
-        first: int | None = None,
-        **how: Any,
     ) -> Tensor:
         """``x (B, T, D)``, and ``memory (B, S, D)`` for blocks with cross-attention → ``(B, T, D)``.
 
-        Args:
-            caches: one :class:`KVCache` per block.
-            first: number of positions, from the first, whose output is wanted: ``(B, first, D)``. The last
-                block computes only these, which saves most of its work; all look at all until then.
-            how: the other arguments of :meth:`TransformerBlock.forward`, which go to each block alike.
+        ``mask`` and ``bias`` are one tensor for all blocks or a sequence with one for each, and ``caches`` is
+        one :class:`KVCache` per block. ``positions``, ``memory_positions``, ``memory_mask``, ``causal`` and
+        ``rotary`` are passed unchanged to every block, see :meth:`TransformerBlock.forward`.
 
         Raises:
-            ValueError: ``first`` together with caches or a causal mask, which count positions from the last;
-                or the blocks have cross-attention and there is no memory.
+            ValueError: the blocks have cross-attention and there is no memory, or a sequence does not have
+                one entry per block.
         """
-        if first is not None and (caches is not None or how.get("causal")):
-            raise ValueError("first= cannot be combined with causal= or caches=, which count from the end")
-        last = len(self.blocks) - 1
-        for i, block in enumerate(self.blocks):
-            context = x if first is not None and i == last else None
-            cache = None if caches is None else caches[i]
-            x = block(x if context is None else x[:, :first], memory, context=context, cache=cache, **how)
+        own = (self._per_block(given) for given in (mask, bias, caches))
+        for block, its_mask, its_bias, cache in zip(self.blocks, *own, strict=True):
+            x = block(
+                x,
+                memory,
+                positions=positions,
+                memory_positions=memory_positions,
+                mask=its_mask,
+                memory_mask=memory_mask,
+                bias=its_bias,
+                causal=causal,
+                rotary=rotary,
+                cache=cache,
+            )  # (B, T, D)
         return self.norm(x)
+
+    def _per_block(self, given: Any) -> Sequence[Any]:
+        """One entry per block."""
+        if given is None or isinstance(given, Tensor):
+            return [given] * len(self.blocks)
+        if len(given) != len(self.blocks):
+            raise ValueError(f"one entry per block: there are {len(self.blocks)} blocks, not {len(given)}")
+        return given

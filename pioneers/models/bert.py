@@ -7,13 +7,21 @@ from typing import ClassVar, NamedTuple
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import LearnedPositions, Stack, init_weights, initial_std
+from pioneers.layers import (
+    BERTEmbedding,
+    FeedForward,
+    MultiHeadAttention,
+    Stack,
+    TransformerBlock,
+    init_weights,
+    initial_std,
+)
 from pioneers.models.heads import ClassificationHead
 
 
 @dataclass(frozen=True, kw_only=True)
 class BERTConfig(Config):
-    """The sizes of a BERT. ``d_ff`` is ``4 * d_model``, as in every published size.
+    """The sizes of a BERT.
 
     Attributes:
         vocab_size: V.
@@ -21,6 +29,7 @@ class BERTConfig(Config):
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in every published size.
         num_segments: kinds of sentences, each with a vector of its own.
         dropout: share dropped in training, throughout.
 
@@ -33,6 +42,7 @@ class BERTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     num_segments: int = 2
     dropout: float = 0.1
 
@@ -54,27 +64,7 @@ class BERTConfig(Config):
         )
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
-
-
-class BERTEmbedding(nn.Module):
-    """Token, position and segment vectors, summed, normalised, dropped: Devlin et al. 2019, figure 2.
-
-    Args:
-        config: sizes.
-    """
-
-    def __init__(self, config: BERTConfig) -> None:
-        super().__init__()
-        self.token = nn.Embedding(config.vocab_size, config.d_model)
-        self.position = LearnedPositions(config.max_seq_len, config.d_model)
-        self.segment = nn.Embedding(config.num_segments, config.d_model)
-        self.norm = nn.LayerNorm(config.d_model, eps=1e-12)
-        self.dropout = nn.Dropout(config.dropout)
-
-    def forward(self, input_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
-        """Ids ``(B, T)``, segments ``(B, T)`` (all 0 when left out) → ``(B, T, D)``."""
-        segments = self.segment.weight[0] if segment_ids is None else self.segment(segment_ids)
-        return self.dropout(self.norm(self.token(input_ids) + self.position(input_ids.shape[1]) + segments))
+        self._require_positive_or_none("d_ff")
 
 
 class BERT(nn.Module):
@@ -93,17 +83,26 @@ class BERT(nn.Module):
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
         self.config = config
-        self.embed = BERTEmbedding(config)
-        self.stack = Stack(
-            config.num_layers,
+        self.embed = BERTEmbedding(
+            config.vocab_size,
             config.d_model,
-            config.num_heads,
+            max_seq_len=config.max_seq_len,
+            num_segments=config.num_segments,
             dropout=config.dropout,
-            norm=partial(nn.LayerNorm, eps=1e-12),
-            norm_placement="post",
         )
+        self.stack = Stack(self._block(config) for _ in range(config.num_layers))
         self.pooler = nn.Linear(config.d_model, config.d_model)
         init_weights(self, std=initial_std(config.d_model))
+
+    @staticmethod
+    def _block(config: BERTConfig) -> TransformerBlock:
+        return TransformerBlock(
+            MultiHeadAttention(config.d_model, config.num_heads, dropout=config.dropout),
+            FeedForward(config.d_model, config.d_ff),
+            norm=partial(nn.LayerNorm, eps=1e-12),
+            norm_placement="post",
+            dropout=config.dropout,
+        )
 
     def forward(
         self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
@@ -172,7 +171,7 @@ class BERTForPretraining(nn.Module):
         >>> model, ids = BERTForPretraining(BERTConfig(**sizes)), torch.zeros(2, 5, dtype=torch.long)
         >>> [tuple(logits.shape) for logits in model(ids)]
         [(2, 5, 11), (2, 2)]
-        >>> tuple(model(ids, where=torch.tensor([[False, True, False, False, False]] * 2)).masked_lm.shape)
+        >>> tuple(model(ids, predict_mask=ids == torch.arange(5)).masked_lm.shape)
         (2, 11)
     """
 
@@ -189,16 +188,16 @@ class BERTForPretraining(nn.Module):
         *,
         segment_ids: Tensor | None = None,
         mask: Tensor | None = None,
-        where: Tensor | None = None,
+        predict_mask: Tensor | None = None,
     ) -> PretrainingLogits:
         """``input_ids (B, T)`` → logits of the hidden tokens, and of "follows" (0) and "does not" (1).
 
         Args:
             segment_ids: ``(B, T)``, 0 for the first sentence and 1 for the second.
             mask: which keys are real, from :func:`pioneers.layers.padding_mask`.
-            where: boolean ``(B, T)``, True at the M tokens to predict, whose logits are ``(M, V)`` in reading
-                order; without it those of all tokens, ``(B, T, V)``.
+            predict_mask: boolean ``(B, T)``, True at the M tokens to predict, whose logits are ``(M, V)`` in
+                reading order; without it those of all tokens, ``(B, T, V)``.
         """
         hidden = self.bert(input_ids, segment_ids=segment_ids, mask=mask)
-        wanted = hidden if where is None else hidden[where]
+        wanted = hidden if predict_mask is None else hidden[predict_mask]
         return PretrainingLogits(self.masked_lm(wanted), self.next_sentence(self.bert.pool(hidden)))

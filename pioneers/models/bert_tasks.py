@@ -1,9 +1,12 @@
 """BERT at work: one linear map for each shape of task."""
 
+from collections.abc import Sequence
+
 from torch import Tensor, nn
 
 from pioneers.models.bert import BERT
 from pioneers.models.heads import ClassificationHead, SpanHead
+from pioneers.models.labels import label_names
 
 
 class BERTClassifier(nn.Module):
@@ -14,6 +17,10 @@ class BERTClassifier(nn.Module):
     Args:
         bert: the model to fine-tune; that of a :class:`~pioneers.models.BERTForPretraining` is its ``bert``.
         num_classes: number of labels.
+        labels: the names of the classes, in the order of the logits.
+
+    Raises:
+        ValueError: there are more or fewer labels than classes.
 
     Example:
         >>> import torch
@@ -23,9 +30,9 @@ class BERTClassifier(nn.Module):
         torch.Size([2, 3])
     """
 
-    def __init__(self, bert: BERT, num_classes: int) -> None:
+    def __init__(self, bert: BERT, num_classes: int, *, labels: Sequence[str] = ()) -> None:
         super().__init__()
-        self.bert = bert
+        self.bert, self.num_classes, self.labels = bert, num_classes, label_names(labels, num_classes)
         self.head = ClassificationHead(bert.config.d_model, num_classes, dropout=bert.config.dropout)
 
     def forward(
@@ -43,6 +50,10 @@ class BERTTagger(nn.Module):
     Args:
         bert: the model to fine-tune; its pooler is not used.
         num_tags: number of tags.
+        labels: the names of the tags, in the order of the logits.
+
+    Raises:
+        ValueError: there are more or fewer labels than tags.
 
     Example:
         >>> import torch
@@ -52,9 +63,9 @@ class BERTTagger(nn.Module):
         torch.Size([2, 5, 3])
     """
 
-    def __init__(self, bert: BERT, num_tags: int) -> None:
+    def __init__(self, bert: BERT, num_tags: int, *, labels: Sequence[str] = ()) -> None:
         super().__init__()
-        self.bert = bert
+        self.bert, self.num_tags, self.labels = bert, num_tags, label_names(labels, num_tags)
         self.head = ClassificationHead(bert.config.d_model, num_tags, dropout=bert.config.dropout)
 
     def forward(

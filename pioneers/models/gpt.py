@@ -1,24 +1,29 @@
 """GPT: a causal stack over learned positions, trained to predict the next token."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import KVCache, Stack, TextEmbedding, init_weights, initial_std
-from pioneers.layers.block import GATED_ACTIVATIONS
+from pioneers.layers import (
+    FeedForward,
+    GPTEmbedding,
+    KVCache,
+    MultiHeadAttention,
+    Stack,
+    TransformerBlock,
+    init_weights,
+    initial_std,
+)
+from pioneers.layers.block import NORM_PLACEMENTS
 from pioneers.layers.feedforward import ACTIVATIONS
-from pioneers.models.gpt_step import GPTStep
-
-# From here on (GPT-2 of 124M is just below) memory is dearer than time: no copy of the weights is made.
-STEP_MAX_EMBEDDING = 40_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class GPTConfig(Config):
-    """The sizes of a GPT. ``d_ff`` is ``4 * d_model``, as in every published size.
+    """The sizes of a GPT.
 
     Attributes:
         vocab_size: V.
@@ -26,13 +31,14 @@ class GPTConfig(Config):
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in every published size.
         dropout: share dropped in training, throughout.
-        norm_first: pre-norm, as GPT-2; False is post-norm, as the first GPT.
-        activation: of the feed-forward networks, see :class:`pioneers.layers.TransformerBlock`.
+        norm_placement: ``"pre"`` as in GPT-2, ``"post"`` as in the first GPT, or ``"sandwich"``.
+        activation: of the feed-forward networks, see :class:`pioneers.layers.FeedForward`.
 
     Raises:
         ValueError: a size is not positive, the heads do not divide the width, dropout is not in [0, 1), or
-            the activation is unknown.
+            the norm placement or the activation is unknown.
     """
 
     vocab_size: int
@@ -40,14 +46,15 @@ class GPTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     dropout: float = 0.0
-    norm_first: bool = True
+    norm_placement: str = "pre"
     activation: str = "gelu_tanh"
 
     presets: ClassVar = {
         "gpt": {
             "vocab_size": 40478, "max_seq_len": 512, "d_model": 768, "num_layers": 12, "num_heads": 12,
-            "dropout": 0.1, "norm_first": False,
+            "dropout": 0.1, "norm_placement": "post",
         },
         "gpt2": {
             "vocab_size": 50257, "max_seq_len": 1024, "d_model": 768, "num_layers": 12, "num_heads": 12,
@@ -77,7 +84,9 @@ class GPTConfig(Config):
         self._require_positive("vocab_size", "max_seq_len", "d_model", "num_layers", "num_heads")
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
-        self._require_known("activation", (*ACTIVATIONS, *GATED_ACTIVATIONS))
+        self._require_positive_or_none("d_ff")
+        self._require_known("norm_placement", NORM_PLACEMENTS)
+        self._require_known("activation", ACTIVATIONS)
 
 
 class GPT(nn.Module):
@@ -98,20 +107,24 @@ class GPT(nn.Module):
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()
         self.config = config
-        self.embed = TextEmbedding(
+        self.embed = GPTEmbedding(
             config.vocab_size, config.d_model, max_seq_len=config.max_seq_len, dropout=config.dropout
         )
-        self.stack = Stack(
-            config.num_layers,
-            config.d_model,
-            config.num_heads,
-            activation=config.activation,
-            dropout=config.dropout,
-            norm_placement="pre" if config.norm_first else "post",
-        )
+        blocks = [self._block(config) for _ in range(config.num_layers)]
+        last_norm = None if config.norm_placement == "post" else nn.LayerNorm(config.d_model)
+        self.stack = Stack(blocks, last_norm)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
         self.lm_head.weight = self.embed.token.weight
         init_weights(self, std=initial_std(config.d_model))
+
+    @staticmethod
+    def _block(config: GPTConfig) -> TransformerBlock:
+        return TransformerBlock(
+            MultiHeadAttention(config.d_model, config.num_heads, dropout=config.dropout),
+            FeedForward(config.d_model, config.d_ff, activation=config.activation),
+            norm_placement=config.norm_placement,
+            dropout=config.dropout,
+        )
 
     def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
         """``input_ids (B, T)`` → the stack's output ``(B, T, D)``.
@@ -119,7 +132,8 @@ class GPT(nn.Module):
         With ``caches`` (one per block, from :meth:`new_caches`) the ids are the next T of a longer sequence.
         """
         start = caches[0].length if caches else 0
-        return self.stack(self.embed(input_ids, start), causal=True, caches=caches)
+        x = self.embed(input_ids, start)  # (B, T, D)
+        return self.stack(x, causal=True, caches=caches)
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Ids ``(B, T)`` → logits ``(B, T, V)``; those at position t are for token t + 1."""
@@ -128,10 +142,3 @@ class GPT(nn.Module):
     def new_caches(self) -> list[KVCache]:
         """Empty key/value caches, one per block, for generation."""
         return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]
-
-    def new_step(self) -> Callable[[Tensor, Sequence[KVCache]], Tensor] | None:
-        """A fast form of one step of generation, which copies the weights; None where that does not pay."""
-        plain = self.config.norm_first and self.config.activation in ACTIVATIONS
-        if not plain or self.embed.token.weight.numel() > STEP_MAX_EMBEDDING:
-            return None
-        return GPTStep(self.embed, self.stack, self.lm_head)

@@ -1,6 +1,5 @@
 """The Transformer: an encoder and a decoder that attends to it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +7,14 @@ from typing import ClassVar
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import KVCache, SinusoidalPositions, Stack, padding_mask
+from pioneers.layers import (
+    FeedForward,
+    KVCache,
+    MultiHeadAttention,
+    Stack,
+    TransformerBlock,
+    TransformerEmbedding,
+)
 from pioneers.layers.block import NORM_PLACEMENTS
 
 
@@ -82,65 +88,67 @@ class Transformer(nn.Module):
     def __init__(self, config: TransformerConfig) -> None:
         super().__init__()
         self.config = config
-        self.token = nn.Embedding(config.vocab_size, config.d_model)
-        self.position = SinusoidalPositions(config.max_seq_len, config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
-        block = {
-            "d_ff": config.d_ff,
-            "activation": "relu",
-            "dropout": config.dropout,
-            "norm_placement": config.norm_placement,
-        }
-        self.encoder = Stack(config.num_layers, config.d_model, config.num_heads, **block)
-        self.decoder = Stack(config.num_layers, config.d_model, config.num_heads, cross=True, **block)
+        self.embed = TransformerEmbedding(
+            config.vocab_size, config.d_model, max_seq_len=config.max_seq_len, dropout=config.dropout
+        )
+        self.encoder = self._stack(config, cross=False)
+        self.decoder = self._stack(config, cross=True)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        self.lm_head.weight = self.token.weight
+        self.lm_head.weight = self.embed.token.weight
         for p in self.parameters():
             if p.ndim >= 2:
                 nn.init.xavier_uniform_(p)
-        nn.init.normal_(self.token.weight, std=config.d_model**-0.5)
+        nn.init.normal_(self.embed.token.weight, std=config.d_model**-0.5)
 
-    def embed(self, input_ids: Tensor, start: int = 0) -> Tensor:
-        """``input_ids (B, T)`` → ``(B, T, D)``: token vectors times √D, plus sinusoids, then dropout.
+    @staticmethod
+    def _stack(config: TransformerConfig, *, cross: bool) -> Stack:
+        def attention() -> MultiHeadAttention:
+            return MultiHeadAttention(config.d_model, config.num_heads, dropout=config.dropout)
 
-        The first id stands at position ``start``.
+        blocks = [
+            TransformerBlock(
+                attention(),
+                cross_attn=attention() if cross else None,
+                ffn=FeedForward(config.d_model, config.d_ff, activation="relu"),
+                norm_placement=config.norm_placement,
+                dropout=config.dropout,
+            )
+            for _ in range(config.num_layers)
+        ]
+        return Stack(blocks, None if config.norm_placement == "post" else nn.LayerNorm(config.d_model))
+
+    def encode(self, source_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
+        """``source_ids (B, S)`` → memory ``(B, S, D)``.
+
+        ``mask`` says which tokens are real: see :func:`pioneers.layers.padding_mask`.
         """
-        scaled = self.token(input_ids) * math.sqrt(self.config.d_model)
-        return self.dropout(scaled + self.position(input_ids.shape[1], start))
-
-    def encode(self, source_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
-        """``source_ids (B, S)`` → memory ``(B, S, D)``; ``lengths (B,)`` counts the real tokens of a row."""
-        return self.encoder(self.embed(source_ids), mask=_real(lengths, source_ids))
+        return self.encoder(self.embed(source_ids), mask=mask)
 
     def decode(
         self,
         target_ids: Tensor,
         memory: Tensor,
         *,
-        lengths: Tensor | None = None,
+        mask: Tensor | None = None,
         caches: Sequence[KVCache] | None = None,
     ) -> Tensor:
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
-        ``lengths (B,)`` counts the real tokens of each source. With ``caches`` (one per block, from
+        ``mask`` is that of the source, as in :meth:`encode`. With ``caches`` (one per block, from
         :meth:`new_caches`) the ids are the next T of a longer sequence, and the keys and values of the memory
         are computed once, by the first call.
         """
-        x = self.embed(target_ids, caches[0].length if caches else 0)
-        mask = _real(lengths, memory)
-        return self.lm_head(self.decoder(x, memory, causal=True, memory_mask=mask, caches=caches))
+        x = self.embed(target_ids, caches[0].length if caches else 0)  # (B, T, D)
+        x = self.decoder(x, memory, causal=True, memory_mask=mask, caches=caches)  # (B, T, D)
+        return self.lm_head(x)
 
-    def forward(self, source_ids: Tensor, target_ids: Tensor, *, lengths: Tensor | None = None) -> Tensor:
+    def forward(self, source_ids: Tensor, target_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
         """``source_ids (B, S)`` and shifted ``target_ids (B, T)`` → logits ``(B, T, V)``.
 
-        ``lengths (B,)`` counts the real tokens of each source; without it all are real.
+        ``mask`` says which tokens of the sources are real: see :func:`pioneers.layers.padding_mask`.
         """
-        return self.decode(target_ids, self.encode(source_ids, lengths=lengths), lengths=lengths)
+        return self.decode(target_ids, self.encode(source_ids, mask=mask), mask=mask)
 
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block of the decoder, for generation."""
         return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]
-
-
-def _real(lengths: Tensor | None, tokens: Tensor) -> Tensor | None:
-    return None if lengths is None else padding_mask(lengths, tokens.shape[1])

@@ -2,32 +2,47 @@
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import ClassToken, LearnedPositions, PatchEmbedding, Stack, init_weights, initial_std
+from pioneers.layers import (
+    FeedForward,
+    MultiHeadAttention,
+    Stack,
+    TransformerBlock,
+    ViTEmbedding,
+    init_weights,
+    initial_std,
+)
+from pioneers.models.labels import label_names
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViTConfig(Config):
-    """The sizes of a ViT. ``d_ff`` is ``4 * d_model``, as in the paper's sizes.
+    """The sizes of a ViT.
 
     Attributes:
         image_size: height and width in pixels.
         patch_size: P, which must divide it.
-        num_classes: number of labels.
+        num_classes: number of labels; 0 for a model without a head, which gives the class token's state.
         d_model: D.
         num_layers: number of blocks.
         num_heads: H.
+        d_ff: F; None is 4 D, as in the paper's sizes.
         in_channels: C.
         dropout: share dropped in training, throughout.
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
+        labels: the names of the classes, in the order of the logits.
+        image_mean: what was subtracted from each channel of the images, in [0, 1], that the model was trained
+            on; () if nothing was. The model does not do this itself: prepare its images in the same way.
+        image_std: what each channel was then divided by; () likewise.
 
     Raises:
         ValueError: a size is not positive, the patch size does not divide the image size or the heads the
-            width, or dropout is not in [0, 1).
+            width, dropout is not in [0, 1), there are more or fewer labels than classes, or mean and standard
+            deviation are not given for every channel.
     """
 
     image_size: int
@@ -36,9 +51,13 @@ class ViTConfig(Config):
     d_model: int
     num_layers: int
     num_heads: int
+    d_ff: int | None = None
     in_channels: int = 3
     dropout: float = 0.0
     norm_eps: float = 1e-6
+    labels: tuple[str, ...] = ()
+    image_mean: tuple[float, ...] = ()
+    image_std: tuple[float, ...] = ()
 
     presets: ClassVar = {
         "base16": {
@@ -61,10 +80,17 @@ class ViTConfig(Config):
 
     def __post_init__(self) -> None:
         self._require_positive(
-            "image_size", "patch_size", "num_classes", "d_model", "num_layers", "num_heads", "in_channels"
+            "image_size", "patch_size", "d_model", "num_layers", "num_heads", "in_channels"
+        )
+        self._require(self.num_classes >= 0, "num_classes", "positive, or 0 for a model without a head")
+        label_names(self.labels, self.num_classes)
+        statistics = {len(self.image_mean), len(self.image_std)}
+        self._require(
+            statistics in ({0}, {self.in_channels}), "image_mean", "one number a channel, like image_std"
         )
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
+        self._require_positive_or_none("d_ff")
         divides = self.image_size % self.patch_size == 0
         self._require(divides, "patch_size", f"a divisor of image_size={self.image_size}")
 
@@ -89,35 +115,44 @@ class ViT(nn.Module):
     def __init__(self, config: ViTConfig) -> None:
         super().__init__()
         self.config = config
-        self.patch = PatchEmbedding(
-            config.image_size, config.patch_size, in_channels=config.in_channels, d_model=config.d_model
-        )
-        self.cls_token = ClassToken(config.d_model)
-        self.position = LearnedPositions(1 + self.patch.num_patches, config.d_model)
-        self.dropout = nn.Dropout(config.dropout)
-        self.stack = Stack(
-            config.num_layers,
-            config.d_model,
-            config.num_heads,
+        self.embed = ViTEmbedding(
+            config.image_size,
+            config.patch_size,
+            in_channels=config.in_channels,
+            d_model=config.d_model,
             dropout=config.dropout,
-            norm=partial(nn.LayerNorm, eps=config.norm_eps),
         )
-        self.head = nn.Linear(config.d_model, config.num_classes)
+        blocks = [self._block(config) for _ in range(config.num_layers)]
+        self.stack = Stack(blocks, nn.LayerNorm(config.d_model, eps=config.norm_eps))
+        self.head = nn.Linear(config.d_model, config.num_classes) if config.num_classes else nn.Identity()
         init_weights(self, std=initial_std(config.d_model))
 
-    def hidden_states(self, images: Tensor, *, first: int | None = None) -> Tensor:
-        """``images (B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first.
+    @staticmethod
+    def _block(config: ViTConfig) -> TransformerBlock:
+        return TransformerBlock(
+            MultiHeadAttention(config.d_model, config.num_heads, dropout=config.dropout),
+            FeedForward(config.d_model, config.d_ff),
+            norm=partial(nn.LayerNorm, eps=config.norm_eps),
+            dropout=config.dropout,
+        )
 
-        Args:
-            first: number of tokens whose output is wanted, if not all are: see
-                :meth:`pioneers.layers.Stack.forward`.
-        """
-        tokens = self.cls_token(self.patch(images))
-        return self.stack(self.dropout(tokens + self.position(tokens.shape[1])), first=first)
+    def hidden_states(self, images: Tensor) -> Tensor:
+        """``images (B, C, height, width)`` → the stack's output ``(B, 1 + N, D)``, class token first."""
+        return self.stack(self.embed(images))
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``.
+        """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``, or ``(B, D)`` without a head."""
+        if self.training:
+            return self.head(self._class_state(images))
+        return self.head(self.hidden_states(images)[:, 0])
 
-        In the last block only the class token asks; record attention maps with :meth:`hidden_states`.
-        """
-        return self.head(self.hidden_states(images, first=1)[:, 0])
+    def _class_state(self, images: Tensor) -> Tensor:
+        """Return ``hidden_states(images)[:, 0]`` faster: the last block computes the class token alone."""
+        x = self.embed(images)  # (B, 1 + N, D)
+        for block in self.stack.blocks[:-1]:
+            x = block(x)
+        last: Any = self.stack.blocks[-1]
+        h = last.norm_attn(x)
+        x = x[:, :1] + last.dropout(last.attn(h[:, :1], h))  # (B, 1, D)
+        x = x + last.dropout(last.ffn(last.norm_ffn(x)))
+        return self.stack.norm(x[:, 0])  # (B, D)

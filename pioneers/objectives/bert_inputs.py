@@ -1,4 +1,4 @@
-"""How a task is put to a BERT: its texts between [CLS] and [SEP], padded."""
+"""Collate the texts of a task for BERT: between [CLS] and [SEP], padded."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,9 +15,9 @@ class BERTInputs(NamedTuple):
     """A batch for a BERT.
 
     Attributes:
-        input_ids: token ids ``(B, T)``; behind the last [SEP] of a row stands padding.
+        input_ids: token ids ``(B, T)``, padded after the last [SEP] of each row.
         segment_ids: ``(B, T)``, 0 for the first text and 1 for the second.
-        lengths: ``(B,)``, the number of tokens of each row, the special ones included.
+        lengths: ``(B,)``, number of tokens of each row, including special ones.
     """
 
     input_ids: Tensor
@@ -26,21 +26,21 @@ class BERTInputs(NamedTuple):
 
     @property
     def mask(self) -> Tensor:
-        """Which keys are real, ``(B, 1, 1, T)``."""
+        """Return the mask of real keys, ``(B, 1, 1, T)``."""
         return padding_mask(self.lengths, self.input_ids.shape[1])
 
 
 class QuestionInputs(NamedTuple):
-    """Questions, each with the text to be searched.
+    """A batch of questions, each with the text to search.
 
     Attributes:
         inputs: the question is segment 0, its context segment 1.
-        starts: ``(B,)``, position of the first token of the answer; 0, that of [CLS], where there is none or
-            it was cut off.
+        starts: ``(B,)``, position of the answer's first token; 0, that of [CLS], if there is none or it was
+            cut off.
         ends: ``(B,)``, position of its last token; 0 likewise.
         allowed: ``(B, T)``, True at the tokens of the context and at [CLS].
-        places: ``(B, T, 2)``, the half-open range of characters of the context that a token stands for; empty
-            outside of the context.
+        places: ``(B, T, 2)``, half-open range of characters of the context that a token covers; empty outside
+            the context.
     """
 
     inputs: BERTInputs
@@ -50,9 +50,9 @@ class QuestionInputs(NamedTuple):
     places: Tensor
 
     def answers(self, contexts: Sequence[str], spans: Tensor) -> list[str]:
-        """What ``spans (B, 2)`` of start and end stand for in the ``contexts``.
+        """Return the text of ``spans (B, 2)`` of start and end in the ``contexts``.
 
-        Nothing for [CLS], nor for any other span that begins or ends outside of the context.
+        It is empty for [CLS] and any other span that begins or ends outside the context.
 
         Example:
             >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "in", "paris", "where"])
@@ -67,15 +67,15 @@ class QuestionInputs(NamedTuple):
 
 
 def text_inputs(texts: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int) -> BERTInputs:
-    """One text for each label: ``[CLS] text [SEP]``. Devlin et al. 2019, figure 4 (b).
+    """Collate one text per label: ``[CLS] text [SEP]``. Devlin et al. 2019, figure 4 (b).
 
     Args:
-        texts: B of them.
-        tokenizer: turns them into tokens.
-        max_seq_len: longest row; a longer text loses its end, and never a special token.
+        texts: B texts.
+        tokenizer: encodes them.
+        max_seq_len: maximum length of a row; longer texts lose their end, never a special token.
 
     Raises:
-        ValueError: there is no text, or no room for the special tokens.
+        ValueError: there are no texts, or there is no room for the special tokens.
 
     Example:
         >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
@@ -89,10 +89,10 @@ def text_inputs(texts: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int)
 def pair_inputs(
     first: Sequence[str], second: Sequence[str], tokenizer: WordPiece, *, max_seq_len: int
 ) -> BERTInputs:
-    """Two texts for each label: ``[CLS] first [SEP] second [SEP]``, in segments 0 and 1.
+    """Collate two texts per label: ``[CLS] first [SEP] second [SEP]``, in segments 0 and 1.
 
-    Devlin et al. 2019, figure 4 (a). ``first`` and ``second`` are equally many texts; too long a pair loses
-    the end of its longer text. The other arguments and the errors are those of :func:`text_inputs`.
+    Devlin et al. 2019, figure 4 (a). ``first`` and ``second`` have equally many texts; a pair that is too
+    long loses the end of its longer text. Other arguments and errors are those of :func:`text_inputs`.
 
     Example:
         >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
@@ -110,11 +110,11 @@ def tagging_inputs(
     *,
     max_seq_len: int,
 ) -> tuple[BERTInputs, Tensor]:
-    """Sentences in words, each with a tag: the inputs, and the tags of the tokens, ``(B, T)``.
+    """Collate sentences of tagged words: returns the inputs and the tags of their tokens, ``(B, T)``.
 
-    Devlin et al. 2019, figure 4 (d) and section 5.3. The tag stands at the first piece of its word; other
-    pieces, special tokens and padding have -100. A word without pieces, such as one of control characters
-    alone, is left out with its tag. ``sentences`` are lists of words and ``tags`` lists of as many numbers.
+    Devlin et al. 2019, figure 4 (d) and section 5.3. The first piece of a word has its tag; other pieces,
+    special tokens and padding have -100. A word without pieces, such as one of control characters only, is
+    left out with its tag. ``sentences`` are lists of words and ``tags`` lists of as many numbers.
     The other arguments and the errors are those of :func:`text_inputs`.
 
     Example:
@@ -144,16 +144,16 @@ def question_inputs(
     *,
     max_seq_len: int,
 ) -> QuestionInputs:
-    """Questions and the texts to be searched: ``[CLS] question [SEP] context [SEP]``.
+    """Collate questions and the texts to search: ``[CLS] question [SEP] context [SEP]``.
 
     Devlin et al. 2019, figure 4 (c).
 
     Args:
-        questions: B of them.
-        contexts: B texts, the one to be searched for each question.
-        answers: half-open ranges of characters of the contexts; None where there is no answer.
-        tokenizer: turns them into tokens.
-        max_seq_len: longest row; too long a pair loses the end of its longer text.
+        questions: B questions.
+        contexts: B texts, one to search for each question.
+        answers: half-open ranges of characters of the contexts; None if there is no answer.
+        tokenizer: encodes them.
+        max_seq_len: maximum length of a row; a pair that is too long loses the end of its longer text.
 
     Raises:
         ValueError: as in :func:`text_inputs`.
@@ -179,7 +179,7 @@ def question_inputs(
 def _assemble(
     examples: Sequence[Sequence[Sequence[int]]], tokenizer: WordPiece, max_seq_len: int
 ) -> BERTInputs:
-    """One or two texts an example, the longer one cut until it fits."""
+    """Assemble one or two texts per example, cutting the longer one until they fit."""
     if not examples:
         raise ValueError("a task needs at least one text")
     rows = []

@@ -16,9 +16,9 @@ def causal_lm(tokens: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def causal_lm_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood, in nats per token, of ``targets (B, T)`` under ``logits (B, T, V)``.
+    """Average the negative log-likelihood, in nats, of ``targets (B, T)`` under ``logits (B, T, V)``.
 
-    Targets of -100 (padding) are left out; if all are, the loss is NaN. Radford et al. 2018, equation (1),
+    Targets of -100 (padding) are ignored; if all are, the loss is NaN. Radford et al. 2018, equation (1),
     divided by the token count.
 
     Example:

@@ -1,4 +1,4 @@
-"""The loss of a language model without all of its logits: they are made and used up a few rows at a time."""
+"""The loss of a language model without storing its logits: they are computed a few rows at a time."""
 
 from typing import Any
 
@@ -10,17 +10,17 @@ CHUNK_ROWS = 256
 
 
 def linear_cross_entropy(hidden: Tensor, weight: Tensor, targets: Tensor) -> Tensor:
-    """``causal_lm_loss(hidden @ weight.T, targets)``, without ever holding the logits ``(B, T, V)``.
+    """Compute ``causal_lm_loss(hidden @ weight.T, targets)`` without storing the logits ``(B, T, V)``.
 
-    The gradient of cross-entropy is softmax minus target, so each chunk of logits is turned into gradients as
-    soon as it is made, and nothing of it is kept for the way back. With a large vocabulary this saves most of
-    the memory and half of the time of a loss. It computes in the precision of the autocast around it.
+    The gradient of cross-entropy is softmax minus target, so each chunk of logits is turned into gradients at
+    once, and nothing is kept for the backward pass. With a large vocabulary this saves most of the memory
+    and half of the time of the loss. It computes in the precision of the surrounding autocast.
     Wijmans et al. 2024, section 4, where it is one kernel.
 
     Args:
-        hidden: ``(…, D)``, what the output layer would be given.
+        hidden: ``(…, D)``, the input of the output layer.
         weight: ``(V, D)``, the matrix of the output layer, which has no bias.
-        targets: ``(…,)`` integers; those of -100 are left out, and if all are, the loss is NaN.
+        targets: ``(…,)`` integers; -100 is ignored, and if all are -100, the loss is NaN.
 
     Raises:
         ValueError: there is not one target per row of ``hidden``.
@@ -58,7 +58,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 def _work_through(
     hidden: Tensor, weight: Tensor, targets: Tensor, backward: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The mean loss of rows ``(N, D)`` and its gradients by ``hidden`` and ``weight``."""
+    """Compute the mean loss of rows ``(N, D)`` and its gradients for ``hidden`` and ``weight``."""
     exact = torch.promote_types(weight.dtype, torch.float32)
     d_hidden, d_weight = torch.zeros_like(hidden), torch.zeros_like(weight, dtype=exact)
     counted = targets != -100

@@ -25,8 +25,8 @@ def masked_lm(
 
     Args:
         mask_id: id of ``[MASK]``.
-        vocab_size: V; random tokens are drawn from all of it but the special ones.
-        special_ids: ids that are never chosen and never drawn: padding, [CLS], [SEP], [MASK].
+        vocab_size: V; random tokens are sampled from all of it except the special ones.
+        special_ids: ids that are never chosen and never sampled: padding, [CLS], [SEP], [MASK].
         mask_prob: share of tokens chosen.
         shares: of masked, random and kept tokens among the chosen.
         generator: source of the random numbers.
@@ -43,7 +43,7 @@ def masked_lm(
     if abs(sum(shares) - 1) > 1e-6 or min(shares) < 0:
         raise ValueError(f"the shares of masked, random and kept tokens must sum to 1, got {shares}")
     if not 0 < mask_prob <= 1:
-        raise ValueError(f"mask_prob must lie in (0, 1], not {mask_prob}")
+        raise ValueError(f"mask_prob must be in (0, 1], not {mask_prob}")
     device = input_ids.device
     special = torch.tensor(sorted({*special_ids, mask_id}), device=device)
     ordinary = torch.ones(vocab_size, dtype=torch.bool, device=device)
@@ -63,7 +63,7 @@ def masked_lm(
 
 
 def masked_lm_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood, in nats, over the chosen tokens only; NaN if none was chosen.
+    """Compute the mean negative log-likelihood, in nats, of the chosen tokens; NaN if none was chosen.
 
     Args:
         logits: ``(M, V)``, one row per chosen token in reading order, so that the vocabulary projection is

@@ -9,12 +9,12 @@ Sentence = Sequence[int]
 
 
 class SentencePair(NamedTuple):
-    """Two sentences of a pair.
+    """A pair of sentences.
 
     Attributes:
         first: token ids.
         second: token ids.
-        is_next: whether the second really follows the first. The label for BERT's logits, where class 0 is
+        is_next: True if the second really follows the first. The label for BERT's logits, where class 0 is
             "follows", is ``int(not is_next)``.
     """
 
@@ -24,16 +24,16 @@ class SentencePair(NamedTuple):
 
 
 def next_sentence(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> list[SentencePair]:
-    """One pair for each sentence that has a successor: half true successors, half from another document.
+    """Make a pair for each sentence that has a successor: half true successors, half from other documents.
 
     Devlin et al. 2019, section 3.1, task 2.
 
     Args:
         documents: each a list of sentences, each a list of token ids.
-        seed: of the draw.
+        seed: of the sampling.
 
     Raises:
-        ValueError: there are fewer than two documents, so no sentence from elsewhere can be drawn.
+        ValueError: there are fewer than two documents, so no sentence can be sampled from another.
 
     Example:
         >>> pairs = next_sentence([[[1, 2], [3], [4, 5]], [[6], [7, 8]]])
@@ -41,7 +41,7 @@ def next_sentence(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> 
         [[1, 2], [3], [6]]
     """
     if sum(1 for document in documents if document) < 2:
-        raise ValueError("next_sentence needs at least two documents to draw a sentence from elsewhere")
+        raise ValueError("next_sentence needs at least two documents, to sample a sentence from another one")
     random = Random(seed)
     pairs = []
     for index, document in enumerate(documents):

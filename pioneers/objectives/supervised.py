@@ -7,10 +7,10 @@ from pioneers.objectives.causal_lm import causal_lm_loss
 
 
 def seq2seq_loss(logits: Tensor, targets: Tensor, *, label_smoothing: float = 0.1) -> Tensor:
-    """Cross-entropy of ``targets (B, T)`` under ``logits (B, T, V)`` with smoothed labels, in nats per token.
+    """Compute the label-smoothed cross-entropy of ``targets (B, T)`` under ``logits (B, T, V)``, in nats.
 
     The target has probability ``1 - label_smoothing + label_smoothing / V`` and every other token
-    ``label_smoothing / V``. Targets of -100 (padding) are left out; if all are, the loss is NaN. Szegedy et
+    ``label_smoothing / V``. Targets of -100 (padding) are ignored; if all are, the loss is NaN. Szegedy et
     al. 2016, section 7; Vaswani et al. 2017, section 5.4.
 
     Example:
@@ -32,13 +32,13 @@ def classification_loss(
     lm_targets: Tensor | None = None,
     lm_weight: float = 0.5,
 ) -> Tensor:
-    """Cross-entropy of ``labels (B,)`` under ``logits (B, num_classes)``, with an auxiliary LM loss if given.
+    """Compute the cross-entropy of ``labels (B,)`` under ``logits (B, C)``, plus an auxiliary LM loss.
 
     ``L = L_classification + λ · L_lm``; Radford et al. 2018, equation (5), where λ = 0.5. Labels and targets
-    of -100 are left out; if all of a part are, it is NaN.
+    of -100 are ignored; a part in which all are -100 is NaN.
 
     Args:
-        lm_logits: ``(B, T, V)``; without them there is no auxiliary loss.
+        lm_logits: ``(B, T, V)``; if omitted, there is no auxiliary loss.
         lm_targets: ``(B, T)``.
         lm_weight: λ.
 
@@ -54,11 +54,11 @@ def classification_loss(
 
 
 def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
-    """Mean of the cross-entropies of start and end position, in nats: Devlin et al. 2019, section 4.2.
+    """Average the cross-entropies of start and end position, in nats: Devlin et al. 2019, section 4.2.
 
     Args:
         logits: ``(B, T, 2)``, the scores of each token as start and as end of the answer.
-        starts: ``(B,)``, the position of the first token of each answer; -100 leaves a row out.
+        starts: ``(B,)``, the position of the first token of each answer; -100 ignores the row.
         ends: ``(B,)``, the position of its last token; likewise.
 
     Example:
@@ -71,10 +71,10 @@ def span_loss(logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
 
 
 def tagging_loss(logits: Tensor, tags: Tensor) -> Tensor:
-    """Cross-entropy of one tag per token, ``tags (B, T)`` under ``logits (B, T, num_tags)``.
+    """Compute the cross-entropy of one tag per token, ``tags (B, T)`` under ``logits (B, T, num_tags)``.
 
-    Word pieces that continue a word, and padding, have the tag -100 and are left out; if all are, the loss is
-    NaN.
+    Word pieces that continue a word, and padding, have the tag -100 and are ignored; if all are -100, the
+    loss is NaN.
 
     Example:
         >>> import torch

@@ -1,4 +1,4 @@
-"""How a task is put to a GPT: its texts joined by special tokens."""
+"""Collate the texts of a task for GPT: joined by special tokens."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -15,9 +15,9 @@ class TaskTokens(NamedTuple):
     """Ids of the special tokens that fine-tuning adds.
 
     Attributes:
-        start: stands in front.
-        delimiter: stands between two texts.
-        extract: stands at the end, where the answer is read.
+        start: the first token.
+        delimiter: between two texts.
+        extract: the last token, where the answer is read.
     """
 
     start: int
@@ -26,17 +26,17 @@ class TaskTokens(NamedTuple):
 
 
 class TaskInputs(NamedTuple):
-    """Sequences of a task, and where in each the model's answer is read.
+    """Sequences of a task, and the position in each where the answer is read.
 
-    ``input_ids`` is ``(B, T)``, or ``(B, R, T)`` where an example needs several sequences, padded with 0
-    behind the extract token. ``extract`` is ``(B,)`` or ``(B, R)``, the position of that token.
+    ``input_ids`` is ``(B, T)``, or ``(B, R, T)`` if an example needs several sequences, padded with 0
+    after the extract token. ``extract`` is ``(B,)`` or ``(B, R)``, the position of that token.
     """
 
     input_ids: Tensor
     extract: Tensor
 
     def lm_targets(self) -> Tensor:
-        """Targets of the auxiliary loss, ``(rows, T)``: the next token, and -100 from ``extract`` on.
+        """Return the targets of the auxiliary loss, ``(rows, T)``: the next token, -100 from ``extract`` on.
 
         Example:
             >>> classification_inputs([[7, 8]], TaskTokens(1, 2, 3), max_seq_len=9).lm_targets()
@@ -48,15 +48,15 @@ class TaskInputs(NamedTuple):
 
 
 def classification_inputs(texts: Sequence[Text], tokens: TaskTokens, *, max_seq_len: int) -> TaskInputs:
-    """One text for each label: ``start text extract``, ``(B, T)``. Radford et al. 2018, section 3.3.
+    """Collate one text per label: ``start text extract``, ``(B, T)``. Radford et al. 2018, section 3.3.
 
     Args:
         texts: token ids of each text.
         tokens: the special tokens.
-        max_seq_len: longest sequence; longer texts lose their end, and never a special token.
+        max_seq_len: maximum length; longer texts lose their end, never a special token.
 
     Raises:
-        ValueError: there is no text, or no room for the special tokens.
+        ValueError: there are no texts, or there is no room for the special tokens.
 
     Example:
         >>> classification_inputs([[7, 8, 9], [7]], TaskTokens(1, 2, 3), max_seq_len=4)
@@ -69,10 +69,10 @@ def classification_inputs(texts: Sequence[Text], tokens: TaskTokens, *, max_seq_
 def entailment_inputs(
     premises: Sequence[Text], hypotheses: Sequence[Text], tokens: TaskTokens, *, max_seq_len: int
 ) -> TaskInputs:
-    """A premise and a hypothesis: ``start premise delimiter hypothesis extract``, ``(B, T)``.
+    """Collate premises and hypotheses: ``start premise delimiter hypothesis extract``, ``(B, T)``.
 
-    Radford et al. 2018, section 3.3. ``premises`` and ``hypotheses`` are token ids, equally many; too long a
-    pair loses the end of its longer text. The other arguments and the errors are those of
+    Radford et al. 2018, section 3.3. ``premises`` and ``hypotheses`` are token ids, equally many; a pair
+    that is too long loses the end of its longer text. The other arguments and the errors are those of
     :func:`classification_inputs`.
 
     Example:
@@ -85,7 +85,7 @@ def entailment_inputs(
 def similarity_inputs(
     first: Sequence[Text], second: Sequence[Text], tokens: TaskTokens, *, max_seq_len: int
 ) -> TaskInputs:
-    """Two texts of which none comes first: both orders, ``(B, 2, T)``.
+    """Collate unordered pairs, each in both orders, ``(B, 2, T)``.
 
     Radford et al. 2018, section 3.3. ``first`` and ``second`` are token ids, equally many. The other
     arguments and the errors are those of :func:`entailment_inputs`.
@@ -102,15 +102,15 @@ def similarity_inputs(
 def multiple_choice_inputs(
     contexts: Sequence[Text], choices: Sequence[Sequence[Text]], tokens: TaskTokens, *, max_seq_len: int
 ) -> TaskInputs:
-    """One sequence per choice, ``start context delimiter choice extract``: ``(B, C, T)``.
+    """Collate one sequence per choice, ``start context delimiter choice extract``: ``(B, C, T)``.
 
     Radford et al. 2018, section 3.3.
 
     Args:
-        contexts: token ids of each context, the question included.
+        contexts: token ids of each context, including the question.
         choices: the C answers to choose from, for each context.
         tokens: the special tokens.
-        max_seq_len: longest sequence; too long a pair loses the end of its longer text.
+        max_seq_len: maximum length; a pair that is too long loses the end of its longer text.
 
     Raises:
         ValueError: as in :func:`classification_inputs`, or the examples differ in the number of choices.
@@ -134,7 +134,7 @@ def _pairs(first: Sequence[First], second: Sequence[Second]) -> list[tuple[First
 
 
 def _join(texts: Sequence[Text], tokens: TaskTokens, max_seq_len: int) -> list[int]:
-    """``start text extract`` or ``start text delimiter text extract``, the longer text cut until it fits."""
+    """``start text extract`` or ``start text delimiter text extract``, the longer text cut to fit."""
     room = max_seq_len - len(texts) - 1
     if room < 0:
         raise ValueError(f"max_seq_len={max_seq_len} has no room for the {len(texts) + 1} special tokens")

@@ -1,4 +1,4 @@
-"""Which weights decay."""
+"""Weight-decay groups."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from torch import nn
 
 
 def decay_groups(model: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
-    """Parameter groups for AdamW: matrices decay; biases, gains and single vectors do not.
+    """Group the parameters for AdamW: matrices decay; biases, gains and single vectors do not.
 
     Radford et al. 2018, section 4.1: "all non bias or gain weights".
 
     Args:
-        model: whose parameters are divided; those without gradient are left out.
+        model: whose parameters are grouped; those that need no gradient are left out.
         weight_decay: of the matrices.
 
     Example:

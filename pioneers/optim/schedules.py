@@ -4,14 +4,14 @@ import math
 
 
 def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
-    """Linear warm-up to 1, then the inverse square root of the step: Vaswani et al. 2017, section 5.3.
+    """Warm up linearly to 1, then follow the inverse square root of the step (Vaswani et al. 2017, 5.3).
 
     The paper's rate is ``d_model^-0.5 · min(s^-0.5, s · warmup_steps^-1.5)`` with s counted from 1; it peaks
     at ``(d_model · warmup_steps)^-0.5``, which is the learning rate this factor multiplies. The first
     ``step`` is 0.
 
     Raises:
-        ValueError: there is no warm-up, at whose end the rate would be infinite.
+        ValueError: ``warmup_steps`` is less than 1, which would make the first rate infinite.
 
     Example:
         >>> [round(inverse_sqrt(s, warmup_steps=4), 2) for s in (0, 3, 15)]
@@ -23,11 +23,11 @@ def inverse_sqrt(step: int, *, warmup_steps: int) -> float:
 
 
 def linear(step: int, *, max_steps: int, warmup_steps: int = 0) -> float:
-    """Linear warm-up to 1, then a straight line to 0 at ``max_steps``: Devlin et al. 2019, appendix A.2.
+    """Warm up linearly to 1, then decay linearly to 0 at ``max_steps``: Devlin et al. 2019, appendix A.2.
 
     Args:
         step: the first is 0.
-        max_steps: number of updates in all.
+        max_steps: total number of updates.
         warmup_steps: length of the warm-up.
 
     Example:
@@ -40,15 +40,15 @@ def linear(step: int, *, max_steps: int, warmup_steps: int = 0) -> float:
 
 
 def cosine(step: int, *, max_steps: int, warmup_steps: int = 0, min_factor: float = 0.0) -> float:
-    """Linear warm-up to 1, then half a cosine down to ``min_factor`` (Loshchilov & Hutter 2017).
+    """Warm up linearly to 1, then follow half a cosine down to ``min_factor`` (Loshchilov & Hutter 2017).
 
     Step 0 is the first update, which already has a non-zero rate.
 
     Args:
         step: the first is 0.
-        max_steps: number of updates in all.
+        max_steps: total number of updates.
         warmup_steps: length of the warm-up.
-        min_factor: what the cosine ends at.
+        min_factor: the factor at the end.
 
     Example:
         >>> [round(cosine(s, max_steps=5, warmup_steps=2), 2) for s in range(6)]

@@ -1,4 +1,4 @@
-"""From text to token ids and back."""
+"""Tokenizers: text to token ids and back."""
 
 from pioneers.tokenizers.bpe import ByteLevelBPE
 from pioneers.tokenizers.fast import FastBPE

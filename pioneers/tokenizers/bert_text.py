@@ -1,4 +1,4 @@
-"""How BERT reads a text before it looks up pieces: cleaned, in lower case, split. Devlin et al. 2019."""
+"""BERT's text normalisation before word pieces: clean, lower-case, split. Devlin et al. 2019."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -19,12 +19,12 @@ TOKEN = regex.compile(f"[{ALONE}]|[^{ALONE}]+")
 
 
 def words(text: str) -> Iterator[tuple[str, int]]:
-    """What stands between white spaces, and where it begins."""
+    """Yield the words between white space, each with its start."""
     return ((match[0], match.start()) for match in WORD.finditer(text))
 
 
 def basic_tokens(word: str, *, lowercase: bool) -> Iterator[tuple[str, list[int]]]:
-    """Normalise a word and split it at punctuation; each character comes with its place in the word.
+    """Normalise a word and split it at punctuation; each character keeps its position in the word.
 
     Example:
         >>> list(basic_tokens("Café!", lowercase=True))
@@ -36,9 +36,9 @@ def basic_tokens(word: str, *, lowercase: bool) -> Iterator[tuple[str, list[int]
 
 
 def normalize(word: str, *, lowercase: bool) -> tuple[str, list[int]]:
-    """Drop control characters, and with ``lowercase`` case and accents; also the place each character had.
+    """Drop control characters and, with ``lowercase``, case and accents; also return original positions.
 
-    One character at a time: the Greek Σ becomes σ also at the end of a word, and marks keep their order.
+    Characters are treated one by one: a Greek Σ becomes σ even at the end of a word.
 
     Example:
         >>> normalize("É\\u200Bß", lowercase=True)

@@ -1,4 +1,4 @@
-"""Byte-level byte-pair encoding, to be read."""
+"""Byte-level byte-pair encoding, written to be read."""
 
 import json
 import os
@@ -33,12 +33,12 @@ class ByteLevelBPE:
 
     Args:
         merges: pairs of ids in the order they were learned; merge number i makes the token 256 + i.
-        special_tokens: names of tokens that stand for no text, such as the end of a document; their ids
-            follow the merges'. ``encode`` never makes them, so no text can smuggle one in: take the id from
-            ``special_ids`` and put it where it belongs.
+        special_tokens: names of tokens that are not text, such as the end of a document; their ids follow
+            those of the merges. ``encode`` never produces them, so no text can smuggle one in: insert the
+            id from ``special_ids`` yourself.
 
     Raises:
-        ValueError: a pair joins what is not a token yet.
+        ValueError: a merge joins ids that are not tokens yet.
 
     Example:
         >>> tokenizer = ByteLevelBPE.train("low lower lowest low low", vocab_size=258)
@@ -60,15 +60,14 @@ class ByteLevelBPE:
 
     @property
     def vocab_size(self) -> int:
-        """How many tokens there are, 256 bytes, one per merge, and the special tokens."""
+        """Number of tokens: 256 bytes, one per merge, and the special tokens."""
         return len(self.vocab)
 
     @classmethod
     def train(cls, text: str, vocab_size: int) -> Self:
-        """Learn ``vocab_size - 256`` merges of ``text``: again and again, join the most frequent neighbours.
+        """Learn ``vocab_size - 256`` merges of ``text`` by repeatedly joining the most frequent pair.
 
-        Of pairs equally frequent the one with the smaller ids is joined. Training stops early when no pair
-        is left.
+        Ties go to the pair with the smaller ids. Training stops early if no pair is left.
 
         Raises:
             ValueError: the text is empty, or the vocabulary is smaller than the 256 bytes.
@@ -92,7 +91,7 @@ class ByteLevelBPE:
 
         Raises:
             FileNotFoundError: a file is not there.
-            ValueError: a file is damaged, or numbers its tokens in another way than GPT-2.
+            ValueError: a file is damaged, or numbers its tokens differently from GPT-2.
         """
         return cls(*_read_gpt2(Path(merges_path), Path(vocab_path)))
 
@@ -104,23 +103,25 @@ class ByteLevelBPE:
             vocab_path: the ids.
 
         Raises:
-            ValueError: two tokens are spelled alike, which these files cannot say.
+            ValueError: two tokens have the same spelling, which these files cannot express.
         """
         ordinary, special = self.vocab[: 256 + len(self.merges)], self.vocab[256 + len(self.merges) :]
         written = ["".join(SYMBOLS[BYTES.index(byte)] for byte in token) for token in ordinary]
         ids = {token: i for i, token in enumerate([*written, *(name.decode() for name in special)])}
         if len(ids) < len(self.vocab):
-            raise ValueError("two tokens are spelled alike, which GPT-2's files cannot say: use save")
+            raise ValueError(
+                "two tokens have the same spelling, which GPT-2's files cannot express: use save"
+            )
         lines = ["#version: 0.2", *(f"{written[a]} {written[b]}" for a, b in self.merges)]
         Path(merges_path).write_text("\n".join(lines) + "\n", encoding="utf-8")
         Path(vocab_path).write_text(json.dumps(ids, ensure_ascii=False), encoding="utf-8")
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text; ``decode`` gives the text back."""
+        """Encode a text as token ids; ``decode`` restores it."""
         return [token for chunk in CHUNK.findall(text) for token in self._encode_chunk(chunk)]
 
     def encode_bytes(self, data: bytes) -> list[int]:
-        """Token ids of any bytes, UTF-8 or not; ``decode_bytes`` gives them back.
+        """Encode any bytes, UTF-8 or not; ``decode_bytes`` restores them.
 
         Example:
             >>> tokenizer = ByteLevelBPE([])
@@ -130,7 +131,7 @@ class ByteLevelBPE:
         return self.encode(data.decode("utf-8", errors="surrogateescape"))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of token ids; bytes that are not UTF-8 (half a character) become the sign �.
+        """Decode token ids to text; bytes that are not UTF-8 (half a character) become �.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -138,7 +139,7 @@ class ByteLevelBPE:
         return self.decode_bytes(ids).decode("utf-8", errors="replace")
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
-        """The bytes of token ids, exactly.
+        """Decode token ids to their exact bytes.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -150,7 +151,7 @@ class ByteLevelBPE:
         return b"".join(self.vocab[i] for i in ids)
 
     def save(self, path: str | Path) -> None:
-        """Write the merges as JSON, whole or not at all; a missing folder is made."""
+        """Write the merges as JSON, atomically; a missing folder is created."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         saved = {"type": "byte-level BPE", "merges": self.merges, "special_tokens": list(self.special_ids)}
@@ -175,12 +176,12 @@ class ByteLevelBPE:
             raise ValueError(f"{path} is not a saved tokenizer, or is damaged ({error})") from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes without the cache."""
+        """Pickle without the cache."""
         return type(self), (self.merges, list(self.special_ids))
 
     @staticmethod
     def _learn(text: str, vocab_size: int) -> list[Pair]:
-        """The merges of :meth:`train`."""
+        """Learn the merges for :meth:`train`."""
         chunks = Counter(CHUNK.findall(text))
         counts = PairCounts([to_byte_ids(chunk) for chunk in chunks], list(chunks.values()))
         merges: list[Pair] = []
@@ -206,7 +207,7 @@ class ByteLevelBPE:
 
 
 def to_byte_ids(text: str) -> list[int]:
-    """The byte tokens of a text before any merge; what Python escapes for not being UTF-8 counts.
+    """Return the byte tokens of a text before any merge; surrogate escapes become their bytes.
 
     Example:
         >>> to_byte_ids("ab!")
@@ -216,7 +217,7 @@ def to_byte_ids(text: str) -> list[int]:
 
 
 def _read_gpt2(merges_path: Path, vocab_path: Path) -> tuple[list[Pair], list[str]]:
-    """Merges as pairs of ids, and the names of the special tokens, from GPT-2's two files."""
+    """Read merges as pairs of ids, and the names of the special tokens, from GPT-2's two files."""
     for path in (merges_path, vocab_path):
         if not path.is_file():
             raise FileNotFoundError(
@@ -242,6 +243,6 @@ def _read_gpt2(merges_path: Path, vocab_path: Path) -> tuple[list[Pair], list[st
     if ids != published:
         raise ValueError(
             f"{vocab_path} does not number its tokens as GPT-2 does: bytes, merges of {merges_path}, "
-            "special tokens; are the two files of one model, and is that model GPT-2?"
+            "special tokens; are both files of the same model, and is it GPT-2?"
         )
     return merges, special

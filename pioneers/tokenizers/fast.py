@@ -1,4 +1,4 @@
-"""Byte-level BPE with the `tokenizers` library underneath, for large texts and large vocabularies."""
+"""Byte-level BPE backed by the `tokenizers` library, for large texts and vocabularies."""
 
 import json
 from collections.abc import Sequence
@@ -15,18 +15,17 @@ SYMBOL_OF_BYTE = dict(zip(BYTES, SYMBOLS, strict=True))
 
 
 class FastBPE(ByteLevelBPE):
-    """:class:`ByteLevelBPE` in a hurry: the same merges, the same ids, the same files.
+    """A faster :class:`ByteLevelBPE` with the same merges, ids and files.
 
-    Training is where it pays: several times faster for two thousand tokens, and ever more so for larger
-    vocabularies. Most of encoding is looking up chunks seen before, which both do alike; the library merges
-    the new ones.
+    Training is several times faster for two thousand tokens, and more for larger vocabularies. Encoding
+    mostly looks up chunks seen before, which both do alike; the library merges the new ones.
 
     Args:
         merges: as in :class:`ByteLevelBPE`.
         special_tokens: as in :class:`ByteLevelBPE`.
 
     Raises:
-        ValueError: two merges make the same token, which no training does.
+        ValueError: two merges make the same token, which training never does.
 
     Example:
         >>> text = "low lower lowest low low"
@@ -61,5 +60,5 @@ class FastBPE(ByteLevelBPE):
 
 
 def _symbols(token: bytes) -> str:
-    """Bytes as GPT-2's files write them."""
+    """Spell bytes as GPT-2's files do."""
     return token.decode("latin-1").translate(SYMBOL_OF_BYTE)

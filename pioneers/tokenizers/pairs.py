@@ -1,4 +1,4 @@
-"""What every trainer that joins pairs needs: words in pieces, and how often two pieces are neighbours."""
+"""Pair counts for trainers that merge pairs: words in pieces, and how often two pieces are adjacent."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ Pair = tuple[int, int]
 
 
 class PairCounts:
-    """Words as lists of piece ids, with the counts of pieces and pairs kept up to date as pairs are joined.
+    """Words as lists of piece ids, with counts of pieces and pairs that are updated as pairs are joined.
 
     Args:
         words: the pieces of each distinct word.
@@ -35,7 +35,7 @@ class PairCounts:
             self._add_pairs(i)
 
     def join(self, pair: Pair, new_id: int) -> None:
-        """Make the piece ``new_id`` of every occurrence of ``pair``; only words that hold it are visited."""
+        """Replace every ``pair`` by the piece ``new_id``; only words that contain it are visited."""
         for i in self._where.pop(pair):
             length = len(self.words[i])
             self._remove_pairs(i)

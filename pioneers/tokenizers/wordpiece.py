@@ -1,4 +1,4 @@
-"""WordPiece, BERT's tokenizer, to be read."""
+"""WordPiece, BERT's tokenizer, written to be read."""
 
 import os
 from collections import Counter
@@ -16,11 +16,11 @@ MAX_WORD = 100  # longer words are not looked up piece by piece: they are [UNK]
 
 
 class Pieces(NamedTuple):
-    """A text in pieces.
+    """The pieces of a text.
 
     Attributes:
         ids: token ids.
-        offsets: for each token the half-open range of characters of the text it stands for.
+        offsets: for each token, the half-open range of characters of the text it covers.
     """
 
     ids: list[int]
@@ -28,7 +28,7 @@ class Pieces(NamedTuple):
 
 
 class BERTInput(NamedTuple):
-    """What BERT reads.
+    """The input of BERT.
 
     Attributes:
         input_ids: token ids.
@@ -40,28 +40,28 @@ class BERTInput(NamedTuple):
 
 
 def likelihood(ab: int, a: int, b: int) -> float:
-    """WordPiece's score of a pair, ``ab / (a * b)`` for its count and those of its two pieces.
+    """Score a pair as WordPiece does: ``ab / (a * b)``, its count over those of its two pieces.
 
-    It says how much oftener the two stand together than their own counts explain.
+    This is how much more often the two are adjacent than their own counts explain.
     """
     return ab / (a * b)
 
 
 def frequency(ab: int, a: int, b: int) -> float:
-    """Byte-pair encoding's score of a pair, its count ``ab``, whatever the counts ``a`` and ``b``."""
+    """Score a pair as byte-pair encoding does: by its count ``ab``; ``a`` and ``b`` are ignored."""
     return ab
 
 
 class WordPiece:
     """A tokenizer that spells each word with the longest pieces of a vocabulary; ``##`` marks a continuation.
 
-    Text is cleaned, put into lower case without accents, and split at white space, punctuation and Chinese
+    Text is cleaned, lower-cased, stripped of accents, and split at white space, punctuation and Chinese
     characters. A word with a part that no piece spells, or of more than 100 characters, becomes [UNK].
     Schuster & Nakajima 2012; Wu et al. 2016, section 4.1; Devlin et al. 2019, section 3.
 
     Args:
         vocab: the pieces in the order of their ids, with [PAD], [UNK], [CLS], [SEP] and [MASK] among them.
-        lowercase: put text into lower case and strip accents; False for BERT's cased vocabularies.
+        lowercase: lower-case the text and strip accents; False for BERT's cased vocabularies.
 
     Raises:
         ValueError: a special token is missing, or a piece occurs twice.
@@ -87,27 +87,27 @@ class WordPiece:
 
     @property
     def vocab_size(self) -> int:
-        """Number of pieces, special tokens included."""
+        """Number of pieces, including special tokens."""
         return len(self.vocab)
 
     @classmethod
     def from_vocab(cls, path: str | Path, *, lowercase: bool = True) -> Self:
-        """Read a ``vocab.txt`` at ``path``: a piece a line, in the order of ids; ``lowercase`` as above.
+        """Read the ``vocab.txt`` at ``path``: one piece per line, in id order; ``lowercase`` as above.
 
         Raises:
             FileNotFoundError: there is no such file.
-            ValueError: the file is no vocabulary of BERT's kind.
+            ValueError: the file is not a vocabulary like BERT's.
         """
         path = Path(path)
         if not path.is_file():
-            raise FileNotFoundError(f"no vocabulary at {path}; BERT's is published as vocab.txt")
+            raise FileNotFoundError(f"there is no vocabulary at {path}; BERT's is published as vocab.txt")
         try:
             return cls(path.read_text(encoding="utf-8").rstrip("\n").split("\n"), lowercase=lowercase)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from error
 
     def save(self, path: str | Path) -> None:
-        """Write the vocabulary as ``vocab.txt``, whole or not at all; a missing folder is made."""
+        """Write the vocabulary as ``vocab.txt``, atomically; a missing folder is created."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         partial = path.with_name(path.name + ".partial")
@@ -118,9 +118,9 @@ class WordPiece:
     def train(
         cls, text: str, vocab_size: int, *, score: Callable[[int, int, int], float] = likelihood
     ) -> Self:
-        """Learn a vocabulary: special tokens, all characters, then again and again the best pair as one.
+        """Learn a vocabulary: special tokens, all characters, then repeatedly the best pair.
 
-        The best pair has the highest ``score(count(ab), count(a), count(b))``; of equals, the smaller ids.
+        The best pair has the highest ``score(count(ab), count(a), count(b))``; ties go to the smaller ids.
         Google never published its trainer. The library ``tokenizers`` joins by ``frequency`` in what it calls
         a WordPiece trainer, and breaks ties by an order that differs from run to run. Raw ``likelihood``
         loves rare pairs: two characters seen once each, side by side, score 1, the maximum.
@@ -156,15 +156,15 @@ class WordPiece:
         return cls(vocab)
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of a text, without [CLS] and [SEP]: see :meth:`assemble`.
+        """Encode a text as token ids, without [CLS] and [SEP]: see :meth:`assemble`.
 
-        A text cannot smuggle in a special token: ``"[MASK]"`` is read as three signs. Put
-        ``special_ids["[MASK]"]`` where it belongs.
+        A text cannot smuggle in a special token: ``"[MASK]"`` is read as three tokens. Insert
+        ``special_ids["[MASK]"]`` yourself.
         """
         return [i for word, _ in words(text) for i in self._encode_word(word).ids]
 
     def encode_with_offsets(self, text: str) -> Pieces:
-        """Token ids of a text, and where in the text each comes from: answers to questions are such ranges.
+        """Encode a text and return each token's range of characters, as answers to questions are given.
 
         Example:
             >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "in", "pa", "##ris"])
@@ -184,9 +184,9 @@ class WordPiece:
         return Pieces(ids, offsets)
 
     def assemble(self, first: Sequence[int], second: Sequence[int] | None = None) -> BERTInput:
-        """``[CLS] first [SEP]``, or ``[CLS] first [SEP] second [SEP]``: Devlin et al. 2019, figure 2.
+        """Assemble ``[CLS] first [SEP]`` or ``[CLS] first [SEP] second [SEP]``: Devlin et al. 2019, figure 2.
 
-        ``first`` and ``second`` are token ids from :meth:`encode`, already cut to what there is room for.
+        ``first`` and ``second`` are token ids from :meth:`encode`, already cut to fit.
 
         Example:
             >>> WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"]).assemble([5], [6, 6])
@@ -198,7 +198,7 @@ class WordPiece:
         return BERTInput(a + b, [0] * len(a) + [1] * len(b))
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The words of token ids with one space between them; case, accents and spacing are not kept.
+        """Decode token ids to words separated by spaces; case, accents and spacing are lost.
 
         Raises:
             ValueError: an id is not in the vocabulary.
@@ -210,11 +210,11 @@ class WordPiece:
         return " ".join(self.vocab[i] for i in ids).replace(" ##", "")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel to other processes without the cache."""
+        """Pickle without the cache."""
         return _make, (type(self), self.vocab, self.lowercase)
 
     def _spell_word(self, word: str) -> Pieces:
-        """Pieces of what stands between two white spaces; offsets count from its beginning."""
+        """Split a word into pieces; offsets count from its beginning."""
         ids: list[int] = []
         offsets: list[tuple[int, int]] = []
         for token, places in basic_tokens(word, lowercase=self.lowercase):
@@ -227,7 +227,7 @@ class WordPiece:
         return Pieces(ids, offsets)
 
     def _longest_match(self, token: str) -> list[tuple[int, int]]:
-        """Piece ids of a token from left to right, always the longest that fits, each with where it ends."""
+        """Match a token from left to right, always with the longest piece; returns piece ids and ends."""
         unknown = [(self.special_ids["[UNK]"], len(token))]
         if len(token) > MAX_WORD:
             return unknown

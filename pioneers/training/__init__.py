@@ -1,4 +1,4 @@
-"""Training: the loop, its recipe, checkpoints and metrics; on one process or, by ``torchrun``, several."""
+"""Training: the loop, its configuration, checkpoints and metrics, in one process or several."""
 
 from pioneers.training.checkpoint import (
     load_checkpoint,

@@ -1,7 +1,7 @@
-"""Checkpoints: one safetensors file with everything a run needs to go on as if it had never stopped.
+"""Checkpoints: one safetensors file with everything a run needs to resume exactly.
 
 Every process of a run calls these functions; process 0 writes. A checkpoint does not depend on the number of
-processes or on how the weights were spread over them.
+processes or on how the weights were sharded.
 """
 
 import contextlib
@@ -17,22 +17,22 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pioneers.device import rng_state, set_rng_state
-from pioneers.training.processes import agree, gather, rank, spread_like, whole
+from pioneers.training.distributed import broadcast_object, distribute_like, full_tensor, gather, rank
 
 
 def save_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: dict[str, Any]
 ) -> None:
-    """Write everything a run needs to go on to one file.
+    """Write everything a run needs to resume to one file.
 
-    The file is written beside its place and then moved there: a crash or a full disk leaves the previous
-    checkpoint as it was.
+    The file is written under a temporary name and then moved into place, so a crash or a full disk leaves
+    the previous checkpoint intact.
 
     Args:
         path: the file.
-        model: its weights are written,
-        optimizer: and its state, and the state of the random generators,
-        progress: and this, anything that JSON can hold.
+        model: its weights are saved.
+        optimizer: its state is saved, and that of the random generators.
+        progress: saved with them; anything JSON can hold.
 
     Raises:
         OSError: the file cannot be written (no space, no permission); the message names the file.
@@ -46,7 +46,7 @@ def save_checkpoint(
 
 
 def save_weights(path: str | Path, model: nn.Module) -> None:
-    """Write the weights of ``model`` alone to ``path``, under their names; a shared tensor is written once.
+    """Write only the weights of ``model`` to ``path``, by name; a shared tensor is written once.
 
     Raises:
         OSError: the file cannot be written; the message names it.
@@ -64,7 +64,7 @@ def save_weights(path: str | Path, model: nn.Module) -> None:
 
 
 def load_weights(path: str | Path, model: nn.Module) -> None:
-    """Put what :func:`save_weights` wrote to ``path`` into ``model``.
+    """Load the weights that :func:`save_weights` wrote to ``path`` into ``model``.
 
     Raises:
         FileNotFoundError: there is no such file.
@@ -77,12 +77,12 @@ def load_weights(path: str | Path, model: nn.Module) -> None:
 def load_checkpoint(
     path: str | Path, model: nn.Module, optimizer: torch.optim.Optimizer | None = None
 ) -> dict[str, Any]:
-    """Put a checkpoint back into a model and, for going on with training, its optimiser and random state.
+    """Load a checkpoint into a model and, to resume training, into its optimiser and the random generators.
 
     Args:
         path: the file.
-        model: gets the weights.
-        optimizer: gets its state; when left out, the random generators are not touched either.
+        model: receives the weights.
+        optimizer: receives its state; if omitted, the random generators are left alone too.
 
     Returns:
         the ``progress`` given to :func:`save_checkpoint`.
@@ -103,20 +103,20 @@ def load_checkpoint(
 
 
 def saved_step(path: str | Path) -> int | None:
-    """How many steps the checkpoint at ``path`` has behind it, or None where there is no checkpoint yet.
+    """Read how many steps the checkpoint at ``path`` has completed, or None if there is no checkpoint yet.
 
     Raises:
-        ValueError: the file is truncated or damaged, or is no checkpoint of a training run.
+        ValueError: the file is truncated or damaged, or is not a checkpoint of a training run.
     """
     saved = saved_progress(path)
     return None if saved is None else int(saved["step"])
 
 
 def saved_progress(path: str | Path) -> dict[str, Any] | None:
-    """The ``progress`` in the checkpoint at ``path``, or None where there is no checkpoint yet.
+    """Read the ``progress`` in the checkpoint at ``path``, or None if there is no checkpoint yet.
 
     Raises:
-        ValueError: the file is truncated or damaged, or is no checkpoint of a training run.
+        ValueError: the file is truncated or damaged, or is not a checkpoint of a training run.
     """
     if not Path(path).exists():
         return None
@@ -126,7 +126,7 @@ def saved_progress(path: str | Path) -> dict[str, Any] | None:
 
 def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
     if "progress" not in metadata:
-        raise ValueError(f"{path} holds weights alone: load them with load_weights, or give the checkpoint")
+        raise ValueError(f"{path} holds only weights: load them with load_weights, or name the checkpoint")
     progress: dict[str, Any] = json.loads(metadata["progress"])
     return progress
 
@@ -134,7 +134,7 @@ def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
 def _load(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) -> None:
     _check_fits(path, model, weights)
     here = _unshared(model)
-    model.load_state_dict({name: spread_like(t, here[name]) for name, t in weights.items()}, strict=False)
+    model.load_state_dict({name: distribute_like(t, here[name]) for name, t in weights.items()}, strict=False)
 
 
 def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
@@ -144,7 +144,7 @@ def _load_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
         if name.startswith("optimizer."):
             _, number, key = name.split(".", 2)
             index = int(number)
-            ours = tensor if key == "step" else spread_like(tensor, parameters[index])
+            ours = tensor if key == "step" else distribute_like(tensor, parameters[index])
             state.setdefault(index, {})[key] = ours
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
 
@@ -154,7 +154,7 @@ def _rng_name(device: str, process: int) -> str:
 
 
 def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    tensors = {name: whole(t.detach()).contiguous().cpu() for name, t in tensors.items()}
+    tensors = {name: full_tensor(t.detach()).contiguous().cpu() for name, t in tensors.items()}
     partial = path.with_name(path.name + ".partial")
     try:
         if rank() == 0:
@@ -168,22 +168,22 @@ def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> 
         raise OSError(
             f"cannot write the checkpoint {path} ({error}); the previous one is untouched"
         ) from error
-    agree(None)  # nobody goes on before the file is there
+    broadcast_object(None)  # every process waits until the file exists
 
 
 @contextlib.contextmanager
 def _opened(path: Path) -> Iterator[Any]:
     if not path.is_file():
         raise FileNotFoundError(
-            f"no checkpoint at {path}; check the path, or start training without resuming"
+            f"there is no checkpoint at {path}; check the path, or train without resuming"
         )
     try:
         with safe_open(path, framework="pt") as file:
             yield file
     except SafetensorError as error:
         raise ValueError(
-            f"{path} is not a whole checkpoint: truncated or damaged ({error}). "
-            f"Restore it from a copy, or delete it and start training again"
+            f"{path} is not a complete checkpoint: truncated or damaged ({error}). "
+            f"Restore it from a copy, or delete it and train again"
         ) from error
 
 
@@ -206,7 +206,7 @@ def _check_fits(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) 
 
 
 def _unshared(model: nn.Module) -> dict[str, Tensor]:
-    """The state of a model with each shared tensor (a tied output layer) named once."""
+    """Map names to tensors, with each shared tensor (a tied output layer) named once."""
     names = {name for name, _ in model.named_parameters(remove_duplicate=False)}
     buffers = {name: t for name, t in model.state_dict().items() if name not in names}
     return dict(model.named_parameters()) | buffers

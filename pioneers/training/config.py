@@ -1,4 +1,4 @@
-"""How to train: the recipe of a run, and the learning rate it prescribes for a step."""
+"""The configuration of a training run, and the learning rate it gives for each step."""
 
 import dataclasses
 
@@ -11,27 +11,28 @@ SCHEDULES = ("cosine", "linear", "inverse_sqrt")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainConfig(Config):
-    """How to train. One step is one update of the weights.
+    """Settings of a training run. One step is one update of the weights.
 
     Attributes:
         max_steps: number of updates.
-        lr: peak learning rate, which a linear warm-up leads to.
+        lr: peak learning rate, reached by a linear warm-up.
         warmup_steps: length of the warm-up.
-        schedule: what follows: ``"cosine"``, ``"linear"`` or ``"inverse_sqrt"``, see :mod:`pioneers.optim`.
-        min_lr_factor: what the cosine leaves of the learning rate at the end, as a factor.
-        weight_decay: AdamW's, on matrices only.
-        betas: AdamW's.
-        clip_norm: longest gradient let through; longer ones are scaled down to it.
+        schedule: after the warm-up: ``"cosine"``, ``"linear"`` or ``"inverse_sqrt"``; see
+            :mod:`pioneers.optim`.
+        min_lr_factor: final learning rate of the cosine schedule, as a fraction of the peak.
+        weight_decay: of AdamW, on matrices only.
+        betas: of AdamW.
+        clip_norm: largest gradient norm; longer gradients are scaled down to it.
         precision: see :func:`pioneers.device.autocast`.
-        accumulate: number of parts a batch is worked through in, so that less of it is in memory at a time.
-        shard: under ``torchrun``, spread weights, gradients and optimiser over the processes (FSDP2), for
-            models that outgrow one card. Loss and evaluation must then call the model itself, as
+        accumulate: number of micro-batches per batch; more of them need less memory.
+        shard: under ``torchrun``, shard weights, gradients and optimiser state over processes (FSDP2), for
+            models that do not fit on one card. Loss and evaluation must then call the model itself, as
             ``model(...)``.
         log_every: steps between two rows of the history.
         checkpoint_every: steps between two checkpoints, when a path is given.
-        watch: the number from ``evaluate`` that shall become small: its lowest value marks the best weights.
-        patience: stop after so many rows of the history without a new best.
-        seed: of dropout and whatever else draws random numbers in training.
+        watch: the number from ``evaluate`` to minimise: the weights with its lowest value are the best.
+        patience: stop after this many rows of the history without a new best.
+        seed: of dropout and everything else that is random in training.
 
     Raises:
         ValueError: a field is out of range, or two of them do not go together.
@@ -70,15 +71,15 @@ class TrainConfig(Config):
             raise ValueError("TrainConfig: the inverse_sqrt schedule needs warmup_steps of at least 1")
         if self.schedule != "cosine" and self.min_lr_factor:
             raise ValueError(
-                f"TrainConfig: min_lr_factor belongs to the cosine schedule, not to {self.schedule}"
+                f"TrainConfig: min_lr_factor applies to the cosine schedule, not to {self.schedule}"
             )
         if self.patience is not None:
             self._require_positive("patience")
             if self.watch is None:
-                raise ValueError("TrainConfig: patience needs watch, the number that shall become small")
+                raise ValueError("TrainConfig: patience needs watch, the number to minimise")
 
     def lr_at(self, step: int) -> float:
-        """The learning rate of a step; the first is step 0.
+        """Return the learning rate of a step; the first is step 0.
 
         Example:
             >>> recipe = TrainConfig(max_steps=6, lr=0.5, warmup_steps=2, schedule="linear")

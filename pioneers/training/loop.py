@@ -1,4 +1,4 @@
-"""The training loop, in the open. It knows no model: a loss function and a source of batches are enough."""
+"""The training loop, written out. It knows no model: it needs only a loss function and batches."""
 
 import dataclasses
 import math
@@ -13,9 +13,15 @@ from pioneers.device import best_device, seed_everything
 from pioneers.progress import progress
 from pioneers.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from pioneers.training.config import TrainConfig
+from pioneers.training.distributed import (
+    all_reduce_sum,
+    broadcast_object,
+    init_process_group,
+    is_distributed,
+    rank,
+)
 from pioneers.training.metrics import MetricsFile, Row, Speed
-from pioneers.training.processes import agree, join, launched, rank, total
-from pioneers.training.update import LossFunction, Update, count_rows
+from pioneers.training.train_step import LossFunction, TrainStep, count_rows
 
 Evaluate = Callable[[nn.Module], dict[str, float]]
 
@@ -31,37 +37,37 @@ def fit(
     metrics: str | Path | None = None,
     count: Callable[[Any], int] = count_rows,
 ) -> list[Row]:
-    """Train a model in place with AdamW and return the history, a row per ``log_every`` steps.
+    """Train a model in place with AdamW and return the history, with one row per ``log_every`` steps.
 
-    Under ``torchrun`` every process works on its part of each batch, and the result is that of one process
-    with the whole batch; the same script serves both. The model is left in eval mode, and the global random
-    generators of Python, NumPy and torch are seeded with ``config.seed`` plus the number of the process. The
-    bar that shows progress is silent where the environment variable ``TQDM_DISABLE`` is set.
+    Under ``torchrun`` every process trains on its part of each batch, and the result is that of one process
+    with the full batch; the same script works for both. The model is left in eval mode, and the global random
+    generators of Python, NumPy and torch are seeded with ``config.seed`` plus the rank of the process. The
+    environment variable ``TQDM_DISABLE`` turns the progress bar off.
 
     Args:
-        model: on its device already; with ``config.shard`` it may be larger than a card and on the CPU still.
+        model: already on its device; with ``config.shard`` it may still be on the CPU and larger than a card.
         loss_fn: model and batch → scalar loss.
         batches: step → batch, on the model's device. Because a batch depends on the step alone, a resumed run
-            sees the very batches the interrupted one would have seen. Every process is given whole batches.
+            sees exactly the batches the interrupted one would have seen. Every process receives full batches.
         config: see :class:`TrainConfig`.
-        evaluate: called at every logged step with the model in eval mode; its numbers join the history.
+        evaluate: called at every logged step with the model in eval mode; its numbers go into the history.
         checkpoint: file to save to every ``checkpoint_every`` steps and at the end. If it exists, training
-            goes on from it, bit for bit on a CPU as if it had never stopped. With ``config.watch``, the
-            weights of the best row lie beside it, see :func:`best_path`.
-        metrics: file that gets each row as a line of JSON as soon as it is known, with learning rate and
-            speed; a resumed run continues it, a new one begins it anew. Read by :func:`read_metrics`.
-        count: batch → how many things its loss is a mean over, by which the parts of a divided batch are
-            weighted: rows, unless the loss leaves out padding and the like.
+            resumes from it, on a CPU bit for bit as if it had never stopped. With ``config.watch``, the
+            weights of the best row are saved beside it, see :func:`best_path`.
+        metrics: file to which each row is appended at once, as a line of JSON, with learning rate and speed;
+            a resumed run continues it, a new run overwrites it. Read by :func:`read_metrics`.
+        count: batch → number of terms its loss is a mean over, which weighs the parts of a split batch: its
+            rows, unless the loss ignores padding or the like.
 
     Returns:
         A row for every ``log_every``-th step from 0 on, and for the last: ``step``; ``loss``, that of the
-        step's batch alone, before its update; ``grad_norm``, the length of its gradient before clipping; and
-        the numbers of ``evaluate``, after the update. A resumed run returns the earlier rows too.
+        step's batch alone, before the update; ``grad_norm``, the length of its gradient before clipping; and
+        the numbers of ``evaluate``, after the train_step. A resumed run returns the earlier rows too.
 
     Raises:
-        FloatingPointError: loss or gradient are not a number any more; the last good checkpoint is kept.
+        FloatingPointError: the loss or the gradient is no longer finite; the last good checkpoint is kept.
         ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
-            has too few rows to be divided, or ``evaluate`` does not give what ``config.watch`` names.
+            has too few rows to be split, or ``evaluate`` does not give what ``config.watch`` names.
         OSError: the checkpoint or the metrics cannot be written; the message names the file.
 
     Example:
@@ -72,24 +78,24 @@ def fit(
         >>> history[-1]["loss"] < 0.1 * history[0]["loss"]
         True
     """
-    # long: a training loop is understood when it is seen in one piece
-    device = best_device() if config.shard and launched() else next(model.parameters()).device
-    join(device)
+    # long: a training loop is easiest to understand in one piece
+    device = best_device() if config.shard and is_distributed() else next(model.parameters()).device
+    init_process_group(device)
     seed_everything(config.seed + rank())
-    update = Update(model, loss_fn, config, count, device)
-    first, history = _resume(checkpoint, model, update, config)
+    train_step = TrainStep(model, loss_fn, config, count, device)
+    first, history = _resume(checkpoint, model, train_step, config)
     file, speed = MetricsFile(metrics, history), Speed()
     bar = _bar(range(first, 0 if exhausted(history, config) else config.max_steps), config)
     model.train()
     for step in bar:
         batch = batches(step)
-        loss, grad_norm = update(batch, step)
+        loss, grad_norm = train_step(batch, step)
         speed.add(batch)
         last = step + 1 == config.max_steps
         log = last or step % config.log_every == 0
         save = checkpoint is not None and (last or (step + 1) % config.checkpoint_every == 0)
         if log or save:
-            value, norm = _finite(total(loss).item(), grad_norm.item(), update, step)
+            value, norm = _finite(all_reduce_sum(loss).item(), grad_norm.item(), train_step, step)
         if log:
             rate = speed.rate()
             bar.set_postfix(loss=f"{value:.3f}", **{unit: f"{r:,.0f}" for unit, r in rate.items()})
@@ -99,7 +105,7 @@ def fit(
             _keep_best(checkpoint, model, history, config)
         stop = log and exhausted(history, config)
         if save or (stop and checkpoint is not None):
-            _save(checkpoint, model, update, history, config, step + 1)
+            _save(checkpoint, model, train_step, history, config, step + 1)
         if stop:
             break
         if log:
@@ -109,7 +115,7 @@ def fit(
 
 
 def best_path(checkpoint: str | Path) -> Path:
-    """Where the best weights of the run with this ``checkpoint`` lie, for :func:`load_weights`.
+    """Return the path of the best weights of the run with this ``checkpoint``, for :func:`load_weights`.
 
     Example:
         >>> best_path("runs/gpt.safetensors").as_posix()
@@ -120,11 +126,11 @@ def best_path(checkpoint: str | Path) -> Path:
 
 
 def _resume(
-    path: str | Path | None, model: nn.Module, update: Update, config: TrainConfig
+    path: str | Path | None, model: nn.Module, train_step: TrainStep, config: TrainConfig
 ) -> tuple[int, list[Row]]:
-    if path is None or not agree(Path(path).exists()):
+    if path is None or not broadcast_object(Path(path).exists()):
         return 0, []
-    saved = load_checkpoint(path, model, update.optimizer)
+    saved = load_checkpoint(path, model, train_step.optimizer)
     theirs = TrainConfig.from_dict(saved["config"])
     changed = [
         f.name for f in dataclasses.fields(config) if getattr(theirs, f.name) != getattr(config, f.name)
@@ -135,26 +141,26 @@ def _resume(
             f"or give another checkpoint path to start afresh"
         )
     if saved.get("scaler"):
-        update.scaler.load_state_dict(saved["scaler"])
+        train_step.scaler.load_state_dict(saved["scaler"])
     return saved["step"], saved["history"]
 
 
 def _save(
     path: str | Path | None,
     model: nn.Module,
-    update: Update,
+    train_step: TrainStep,
     history: list[Row],
     config: TrainConfig,
     step: int,
 ) -> None:
     done = {"step": step, "history": history, "config": dataclasses.asdict(config)}
     assert path is not None
-    save_checkpoint(path, model, update.optimizer, done | {"scaler": update.scaler.state_dict()})
+    save_checkpoint(path, model, train_step.optimizer, done | {"scaler": train_step.scaler.state_dict()})
 
 
-def _finite(loss: float, grad_norm: float, update: Update, step: int) -> tuple[float, float]:
+def _finite(loss: float, grad_norm: float, train_step: TrainStep, step: int) -> tuple[float, float]:
     numbers = {"loss": loss, "gradient": grad_norm}
-    if update.scaler.is_enabled():  # it has left out a step with such a gradient
+    if train_step.scaler.is_enabled():  # it skips a step with such a gradient
         del numbers["gradient"]
     for name, value in numbers.items():
         if not math.isfinite(value):
@@ -170,12 +176,12 @@ def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) 
     if evaluate is not None:
         model.eval()
         with torch.no_grad():
-            numbers = agree(evaluate(model))
+            numbers = broadcast_object(evaluate(model))
         model.train()
     if config.watch is not None and config.watch not in numbers:
         raise ValueError(
             f"config.watch is {config.watch!r} and evaluate gives {', '.join(numbers) or 'nothing'}: "
-            f"let evaluate return that number, or watch another"
+            f"let evaluate return that number, or watch another one"
         )
     return numbers
 
@@ -199,7 +205,7 @@ def _keep_best(
 
 
 def exhausted(history: list[Row], config: TrainConfig) -> bool:
-    """Whether ``patience`` rows have passed since the best one."""
+    """Return True if ``patience`` rows have passed since the best one."""
     if config.patience is None or not history:
         return False
     return len(history) - 1 - _best_row(history, config) >= config.patience

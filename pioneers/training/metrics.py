@@ -1,4 +1,4 @@
-"""What a run reports while it runs: a file with one JSON object per line, and its speed."""
+"""Metrics of a run in progress: a file with one JSON object per line, and the speed."""
 
 import contextlib
 import json
@@ -9,32 +9,32 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pioneers.training.processes import rank
-from pioneers.training.update import first_tensor
+from pioneers.training.distributed import rank
+from pioneers.training.train_step import first_tensor
 
 Row = dict[str, float]
 
 
 def read_metrics(path: str | Path) -> list[Row]:
-    """The rows of the metrics file at ``path``; a last line that is still being written is left out.
+    """Read the rows of the metrics file at ``path``; an unfinished last line is ignored.
 
     Raises:
         FileNotFoundError: there is no such file.
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"no metrics at {path}; they are written by fit(..., metrics=path)")
+        raise FileNotFoundError(f"there are no metrics at {path}; fit(..., metrics=path) writes them")
     whole = path.read_text().split("\n")[:-1]
     return [json.loads(line) for line in whole if line]
 
 
 class MetricsFile:
-    """Appends rows to a file, one JSON object per line, each on disk before the next step begins.
+    """A file to which rows are appended, one JSON object per line, each before the next step begins.
 
     Args:
-        path: where; ``None`` writes nothing, and so do all processes but the first.
-        history: the rows of the run so far. The file is made to hold exactly these, so that a resumed run
-            repeats none and a new one begins with an empty file.
+        path: the file; with ``None``, and in all processes but the first, nothing is written.
+        history: the rows of the run so far. The file is rewritten to hold exactly these, so that a resumed
+            run repeats none and a new one begins with an empty file.
 
     Raises:
         OSError: the file cannot be written; the message names it.
@@ -69,7 +69,7 @@ class Speed:
         self.restart()
 
     def restart(self) -> None:
-        """Begin to count anew."""
+        """Reset the counter."""
         self.count, self.unit, self.since = 0, "rows", time.perf_counter()
 
     def add(self, batch: Any) -> None:
@@ -82,7 +82,7 @@ class Speed:
         self.unit = "tokens" if tokens else "rows"
 
     def rate(self) -> dict[str, float]:
-        """The rate under its unit, ``"tokens/s"`` or ``"rows/s"``."""
+        """Return the rate under its unit, ``"tokens/s"`` or ``"rows/s"``."""
         return {f"{self.unit}/s": self.count / (time.perf_counter() - self.since)}
 
 
@@ -92,8 +92,8 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise OSError(
-            f"cannot write the metrics to {path} ({error.strerror}); cure that and start again: a run with a "
-            f"checkpoint goes on from it"
+            f"cannot write the metrics to {path} ({error.strerror}); fix that and start again: a run with a "
+            f"checkpoint resumes from it"
         ) from error
 
 

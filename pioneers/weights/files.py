@@ -3,7 +3,7 @@
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from pioneers.training.processes import agree, rank
+from pioneers.training.distributed import broadcast_object, rank
 
 CONFIG = "config.json"
 WEIGHTS = "model.safetensors"
@@ -26,7 +26,10 @@ def read_json(path: Path) -> dict[str, Any]:
         ValueError: it is not JSON, or not an object.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"{path.parent} is not a model folder: it has no {path.name}")
+        raise FileNotFoundError(
+            f"{path.parent} is not a model folder: it has no {path.name}. Give the folder that a model was "
+            f"saved to or fetched into; a model in memory is written with save_pretrained"
+        )
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -50,21 +53,27 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     if pickled := sorted([*folder.glob("*.bin"), *folder.glob("*.pt"), *folder.glob("*.pth")]):
         raise ValueError(
             f"{folder} holds pickled weights only ({pickled[0].name}), and unpickling can run any code. If "
-            f"you trust them, load them with transformers and save them again, as safetensors"
+            f"you trust them, load them with transformers and save them again, as safetensors: "
+            f"AutoModel.from_pretrained(folder).save_pretrained(new_folder), with the class for its task in "
+            f"place of AutoModel"
         )
-    raise FileNotFoundError(f"{folder} has no weights: neither {WEIGHTS} nor {INDEX}")
+    raise FileNotFoundError(
+        f"{folder} has no weights: neither {WEIGHTS} nor {INDEX}; get them from where {CONFIG} came from"
+    )
 
 
-def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callable[[Path], None]) -> None:
-    """Write ``config.json`` and ``model.safetensors`` to a folder, new or not; its other files stay.
+def write_folder(
+    folder: Path, files: Mapping[str, Mapping[str, Any]], write_weights: Callable[[Path], None]
+) -> None:
+    """Write ``config.json``, ``model.safetensors`` and more to a folder, new or not; its other files stay.
 
-    Both are written to a folder inside (beside, where the folder is new) and moved when they are complete: a
+    All are written to a folder inside (beside, where the folder is new) and moved when they are complete: a
     crash or a full disk leaves everything as it was. A folder that holds a model of another configuration is
     not touched.
 
     Args:
         folder: where to.
-        config: what ``config.json`` is to say.
+        files: names of JSON files, ``config.json`` among them, and what they are to say.
         write_weights: writes the weights to the path it is given; every process of a run calls it.
 
     Raises:
@@ -72,9 +81,9 @@ def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callabl
         OSError: the files cannot be written.
     """
     folder = Path(os.path.abspath(folder))
-    text = json.dumps(config, indent=2) + "\n"
+    texts = {name: json.dumps(values, indent=2) + "\n" for name, values in files.items()}
     old = folder / CONFIG
-    if old.is_file() and old.read_text(encoding="utf-8") != text:
+    if old.is_file() and old.read_text(encoding="utf-8") != texts[CONFIG]:
         raise FileExistsError(
             f"{folder} holds another model (its {CONFIG} differs): choose a new folder, or delete this one"
         )
@@ -83,15 +92,16 @@ def write_folder(folder: Path, config: Mapping[str, Any], write_weights: Callabl
     try:
         write_weights(partial / WEIGHTS)
         if rank() == 0:
-            _write_synced(partial / CONFIG, text)
-            _move(partial, folder)
+            for name, text in texts.items():
+                _write_synced(partial / name, text)
+            _move(partial, folder, [WEIGHTS, *(name for name in texts if name != CONFIG), CONFIG])
     except OSError as error:
         reason = error.__cause__ or error
         raise OSError(f"cannot write the model to {folder} ({reason}); nothing there was changed") from error
     finally:
         if rank() == 0:
             shutil.rmtree(partial, ignore_errors=True)
-    agree(None)  # nobody goes on before the folder is there
+    broadcast_object(None)  # nobody goes on before the folder is there
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
@@ -144,10 +154,10 @@ def _write_synced(path: Path, text: str) -> None:
         os.fsync(file.fileno())
 
 
-def _move(partial: Path, folder: Path) -> None:
-    """Put the complete files in place: weights first, for a folder is a model from its config on."""
+def _move(partial: Path, folder: Path, names: Sequence[str]) -> None:
+    """Put the complete files in place: the config last, for it makes a folder a model."""
     if not folder.exists():
         partial.rename(folder)
         return
-    for name in (WEIGHTS, CONFIG):
+    for name in names:
         os.replace(partial / name, folder / name)

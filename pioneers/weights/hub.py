@@ -8,7 +8,7 @@ from pathlib import Path
 from pioneers.weights.files import CONFIG, INDEX, WEIGHTS
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "vocab.txt", "vocab.json", "merges.txt")
-MODEL_FILES = (CONFIG, WEIGHTS, INDEX, "model-*.safetensors", *TOKENIZER_FILES)
+MODEL_FILES = (CONFIG, WEIGHTS, INDEX, "model-*.safetensors", "preprocessor_config.json", *TOKENIZER_FILES)
 HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 
 

@@ -1,42 +1,30 @@
-"""Models from and to folders: our own format, and Hugging Face's."""
+"""Models from and to folders: our own format, and that of other libraries, as the registry knows them."""
 
 import os
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from torch import nn
 
-from pioneers.config import Config
-from pioneers.models import (
-    BERT,
-    GPT,
-    BERTConfig,
-    BERTForPretraining,
-    GPTConfig,
-    Transformer,
-    TransformerConfig,
-    ViT,
-    ViTConfig,
-)
 from pioneers.training.checkpoint import load_weights, save_weights
-from pioneers.weights.fields import fields_to_ours, fields_to_theirs
+from pioneers.weights import bert, gpt2, t5, transformer, vit  # noqa: F401  they register what can be read
 from pioneers.weights.files import CONFIG, WEIGHTS, read_json, read_tensors, write_folder, write_tensors
 from pioneers.weights.hub import MODEL_FILES, find_folder
-from pioneers.weights.layouts import LAYOUTS
+from pioneers.weights.registry import (
+    KINDS,
+    LAYOUTS,
+    choose_layout,
+    kind_of,
+    layout_of,
+    model_types,
+)
 
-MODELS: dict[str, tuple[type[nn.Module], type[Config]]] = {
-    "GPT": (GPT, GPTConfig),
-    "BERT": (BERT, BERTConfig),
-    "BERTForPretraining": (BERTForPretraining, BERTConfig),
-    "ViT": (ViT, ViTConfig),
-    "Transformer": (Transformer, TransformerConfig),
-}
+T = TypeVar("T")
 
 
 def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
-    """A trained model, on the CPU, in float32 and in eval mode.
+    """Read a trained model, on the CPU, in float32 and in eval mode.
 
     It must be fed as it was trained: see :class:`~pioneers.models.ViT` for the scale of images.
 
@@ -47,9 +35,9 @@ def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
             kept, and found again without a network.
 
     Returns:
-        :class:`~pioneers.models.GPT`, :class:`~pioneers.models.ViT`, :class:`~pioneers.models.Transformer`,
-        :class:`~pioneers.models.BERTForPretraining`, or :class:`~pioneers.models.BERT` if its heads were not
-        stored.
+        the model with the heads that were stored, such as :class:`~pioneers.models.BERTForPretraining` or
+        :class:`~pioneers.models.BERTClassifier`, or :class:`~pioneers.models.BERT` if there were none. A
+        pooler that was not stored, because nothing reads it, is as new.
 
     Raises:
         FileNotFoundError: there is no such folder or name, or a file of it is missing.
@@ -59,48 +47,35 @@ def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
     """
     folder = find_folder(name_or_folder, MODEL_FILES)
     values = read_json(folder / CONFIG)
-    if "model_type" in values:
-        return _read_theirs(folder, values).eval()
-    name = values.pop("model", None)
-    if name not in MODELS:
-        raise ValueError(
-            f"{folder / CONFIG} names the model {name!r}; known here: {', '.join(MODELS)}, "
-            f"and the model_type {', '.join(_model_types())} of Hugging Face"
-        )
-    cls, config = MODELS[name]
-    if not (folder / WEIGHTS).is_file():
-        raise FileNotFoundError(f"{folder} has no {WEIGHTS}: it was not saved whole, or not copied whole")
-    try:
-        model = cls(config.from_dict(values))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{folder / CONFIG}: {error}") from error
-    load_weights(folder / WEIGHTS, model)
-    return model.eval()
+    return (_read_theirs if "model_type" in values else _read_ours)(folder, values).eval()
 
 
 def save_pretrained(model: nn.Module, folder: str | os.PathLike[str]) -> None:
     """Write ``model`` to a ``folder`` for :func:`from_pretrained`: ``config.json``, ``model.safetensors``.
 
-    The files appear whole or not at all, and the folder's other files stay: its tokenizer may lie beside. In
-    a run of several processes all of them call it.
+    Either all files appear or none does, and the folder's other files stay: its tokenizer can be beside them.
+    In a run of several processes all of them call this function.
 
     Raises:
         TypeError: the model is not one of ours.
         FileExistsError: the folder holds a model of another configuration.
         OSError: the files cannot be written.
     """
-    name = next((name for name, (cls, _) in MODELS.items() if isinstance(model, cls)), None)
-    if name is None:
-        raise _unknown(model, MODELS)
-    config = {"model": name, **asdict(_config(model))}
-    write_folder(Path(folder), config, lambda path: save_weights(path, model))
+    kind = kind_of(model)
+    if kind is None:
+        raise _unknown(model, KINDS)
+    config = {"model": kind.model.__name__, **kind.settings(model)}
+    write_folder(Path(folder), {CONFIG: config}, lambda path: save_weights(path, model))
 
 
-def export(model: nn.Module, folder: str | os.PathLike[str]) -> None:
+def save_huggingface(model: nn.Module, folder: str | os.PathLike[str]) -> None:
     """Write a model in Hugging Face's layout, for ``transformers`` and all that reads its files.
 
+    Beside a tokenizer, which :func:`save_tokenizer` writes, ``transformers.pipeline`` runs on the folder. For
+    images it needs none: the folder says how to scale them.
+
     Args:
-        model: a GPT, BERT, BERTForPretraining or ViT.
+        model: one of ours with a counterpart there: a GPT, BERT or ViT, alone or with one of their heads.
         folder: as in :func:`save_pretrained`.
 
     Raises:
@@ -109,54 +84,68 @@ def export(model: nn.Module, folder: str | os.PathLike[str]) -> None:
         FileExistsError: the folder holds a model of another configuration.
         OSError: the files cannot be written.
     """
-    layout = next((layout for layout in LAYOUTS if isinstance(model, layout.model)), None)
+    layout = layout_of(model)
     if layout is None:
-        raise _unknown(model, [layout.model.__name__ for layout in LAYOUTS])
-    config = {
-        "architectures": [layout.architecture],
-        "model_type": layout.model_type,
-        **fields_to_theirs(_config(model), layout.fields),
-    }
-    if layout.model is GPT and config["vocab_size"] != GPTConfig.preset("gpt2").vocab_size:
-        config |= {"bos_token_id": None, "eos_token_id": None}  # left out, they mean GPT-2's 50256
-    write_folder(Path(folder), config, lambda path: write_tensors(path, layout.theirs(model)))
+        raise _unknown(model, [layout.kind.model.__name__ for layout in LAYOUTS])
+    settings = layout.kind.settings(model)
+    config = layout.config_to_theirs(settings)
+    files = {name: config.pop(name) for name in layout.files}
+    tensors = layout.tensors_to_theirs(model) | layout.added(settings)
+    write_folder(Path(folder), {**files, CONFIG: config}, lambda path: write_tensors(path, tensors))
 
 
-def _read_theirs(folder: Path, values: dict[str, Any]) -> nn.Module:
-    family = [layout for layout in LAYOUTS if layout.model_type == values["model_type"]]
-    if not family:
+def _read_ours(folder: Path, values: dict[str, Any]) -> nn.Module:
+    name = values.pop("model", None)
+    if name not in KINDS:
         raise ValueError(
-            f"{folder / CONFIG} is for a {values['model_type']!r}; of Hugging Face's models only "
-            f"{', '.join(_model_types())} can be read"
+            f"{folder / CONFIG} names the model {name!r}; known here: {', '.join(KINDS)}, and the model_type "
+            f"{', '.join(model_types())} of Hugging Face. Correct the name, or give another folder"
         )
-    try:
-        config = family[0].config.from_dict(fields_to_ours(values, family[0].fields))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{folder / CONFIG}: {error}") from error
-    stored = read_tensors(folder)
-    with_heads = (layout for layout in family if any(name.startswith(layout.heads) for name in stored))
-    layout = next(with_heads, family[-1])
-    try:
-        tensors = layout.ours(stored, config)
-    except ValueError as error:
-        raise ValueError(f"{folder} is no {layout.architecture} as it should be: {error}") from error
-    model = layout.model(config)
-    model.load_state_dict(tensors, strict=False)  # nothing but tied copies can be missing: it was checked
+    if not (folder / WEIGHTS).is_file():
+        raise FileNotFoundError(
+            f"{folder} has no {WEIGHTS}: saving or copying the model was interrupted; save or copy it again"
+        )
+    model = _build(folder, KINDS[name].build, values)
+    load_weights(folder / WEIGHTS, model)
     return model
 
 
-def _config(model: nn.Module) -> Config:
-    config = model.config
-    assert isinstance(config, Config)
-    return config
+def _read_theirs(folder: Path, values: dict[str, Any]) -> nn.Module:
+    if values["model_type"] not in model_types():
+        raise ValueError(
+            f"{folder / CONFIG} is for a {values['model_type']!r}; of Hugging Face's models only "
+            f"{', '.join(model_types())} can be read. Give one of these, or load the folder with transformers"
+        )
+    stored = read_tensors(folder)
+    layout = choose_layout(values, stored)
+    assert layout is not None
+    files = {name: read_json(folder / name) for name in layout.files if (folder / name).is_file()}
+    settings = _build(folder, layout.config_to_ours, values | files)
+    model = _build(folder, layout.kind.build, settings)
+    try:
+        tensors = layout.tensors_to_ours(stored, settings)
+    except ValueError as error:
+        raise ValueError(
+            f"{folder} is no {layout.architecture} as it should be: {error}. Get {CONFIG} and the weights "
+            f"from the same place again, or load the folder with transformers and save what you need of it"
+        ) from error
+    model.load_state_dict(
+        tensors, strict=False
+    )  # only copies and optional tensors are missing: it was checked
+    return model
 
 
-def _model_types() -> list[str]:
-    return list(dict.fromkeys(layout.model_type for layout in LAYOUTS))
+def _build(folder: Path, make: Callable[[Mapping[str, Any]], T], values: Mapping[str, Any]) -> T:
+    """Apply ``make`` to what the configuration says; an error names the file."""
+    try:
+        return make(values)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{folder / CONFIG}: {error}") from error
 
 
 def _unknown(model: nn.Module, known: Iterable[str]) -> TypeError:
     return TypeError(
-        f"a {type(model).__name__} cannot be written as a folder, only {', '.join(known)}; of a compiled or "
-        f"wrapped model give the model inside, of any other keep the weights with training.save_weights"
+        f"a {type(model).__name__} cannot be written as a folder, only "
+        f"{', '.join(dict.fromkeys(known))}; of a compiled or wrapped model give the model inside, of any "
+        f"other keep the weights with training.save_weights"
     )

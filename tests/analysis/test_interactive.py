@@ -58,7 +58,7 @@ def test_the_figure_is_closed_so_that_it_is_not_shown_twice():
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf, torch.tensor([0.0, math.nan])])
 def test_what_json_cannot_say_is_an_error(value):
-    with pytest.raises(ValueError, match=r"'softmax' hold NaN or infinity"):
+    with pytest.raises(ValueError, match=r"'softmax' contain NaN or infinity"):
         draw({"x": value})
 
 

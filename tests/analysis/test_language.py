@@ -46,7 +46,7 @@ def test_every_token_has_the_promised_context():
 
 
 def test_likelihood_refuses_nonsense():
-    with pytest.raises(ValueError, match="stride must lie between 1 and seq_len=7, not 8"):
+    with pytest.raises(ValueError, match="stride must be between 1 and seq_len=7, not 8"):
         negative_log_likelihood(Counter(), torch.arange(9), seq_len=7, stride=8)
     with pytest.raises(ValueError, match="leaves nothing to predict"):
         negative_log_likelihood(Counter(), torch.arange(1), seq_len=7, stride=3)

@@ -1,4 +1,8 @@
-"""The kill matrix again, through the jail: whether here or there, an answer gets the same verdict."""
+"""Answers through the jail: whether here or there, an answer gets the same verdict.
+
+One wrong and one right answer of each exercise; ``tests/labs/test_kill_matrix.py`` judges all of them, in
+this process. The judge is the same object, and what crosses into the jail has tests of its own.
+"""
 
 import pytest
 
@@ -24,7 +28,7 @@ def verdicts(request, jail):
     for key in answers.wrong:
         cell = cells[f"check_{find(key).name}"]
         assert is_check(cell)
-        for answer in (*answers.wrong[key], *answers.right[key]):
+        for answer in (answers.wrong[key][0], answers.right[key][0]):
             session.cell(answer.source, key)
             mark = check_cell(cell, asked(skeleton, about(cell).grade_id), session)
             found.setdefault(key, []).append((answer, mark))
@@ -43,5 +47,5 @@ def test_wrong_answers_lose_and_are_named_and_right_ones_get_everything(verdicts
     }
     assert wrong == {}
     right = [mark for pairs in verdicts.values() for answer, mark in pairs if isinstance(answer, bank.Right)]
-    assert len(right) >= 12
+    assert len(right) == len(verdicts) >= 6
     assert [mark for mark in right if mark.score != mark.points] == []

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from pioneers.bench import add_arguments, command, measure, run
-from pioneers.bench.contests import Contest
+from pioneers.bench.benchmarks import Benchmark
 
 CPU = torch.device("cpu")
 
@@ -24,20 +24,28 @@ def missing(device):
     raise ModuleNotFoundError("No module named 'theirs'")
 
 
-def contest(calls, **changes):
-    entrants = {
+def benchmark(calls, **changes):
+    implementations = {
         "pioneers": lambda device: linear(device, calls, "pioneers"),
         "torch.nn": lambda device: linear(device, calls, "torch.nn"),
         "transformers": missing,
     }
-    how = {"title": "A contest", "unit": "images", "amount": 7, "entrants": entrants, "flops": lambda: 210}
-    return Contest(**how | changes)
+    how = {
+        "title": "A benchmark",
+        "unit": "images",
+        "amount": 7,
+        "implementations": implementations,
+        "flops": lambda: 210,
+    }
+    return Benchmark(**how | changes)
 
 
 @pytest.fixture
 def small(monkeypatch):
     calls = []
-    monkeypatch.setattr(command, "contests", lambda *, gpt2: {"gpt": contest(calls), "vit": contest(calls)})
+    monkeypatch.setattr(
+        command, "benchmarks", lambda *, gpt2: {"gpt": benchmark(calls), "vit": benchmark(calls)}
+    )
     monkeypatch.setattr(measure, "PEAK_SIZE", 8)
     return calls
 
@@ -48,11 +56,11 @@ def parse(*words):
     return parser.parse_args(words)
 
 
-def test_contestants_take_turns_and_the_median_counts(monkeypatch):
+def test_libraries_take_turns_and_the_median_counts(monkeypatch):
     calls = []
     seconds = iter([9, 9, 9, 9, 1, 2, 30, 40, 2, 6])
     monkeypatch.setattr(measure, "_seconds", lambda step, device: (step(), next(seconds))[1])
-    rows, absent = measure.compete("gpt", contest(calls), "fp32", device=CPU, rounds=3, peak=105.0)
+    rows, absent = measure.measure("gpt", benchmark(calls), "fp32", device=CPU, rounds=3, peak=105.0)
     assert calls == ["pioneers", "torch.nn"] * (measure.WARM_UP + 3)
     ours, theirs = rows
     assert (ours.seconds, theirs.seconds) == (2, 6)
@@ -82,9 +90,14 @@ def test_a_step_trains_in_the_precision_asked_for():
 def test_generation_runs_with_weights_in_the_precision_and_without_gradients():
     model = torch.nn.Linear(5, 3)
     seen = []
-    entrants = {"pioneers": lambda device: (model, lambda: seen.append(torch.is_grad_enabled()))}
-    measure.compete(
-        "generate", contest([], entrants=entrants, trains=False), "bf16", device=CPU, rounds=1, peak=1.0
+    implementations = {"pioneers": lambda device: (model, lambda: seen.append(torch.is_grad_enabled()))}
+    measure.measure(
+        "generate",
+        benchmark([], implementations=implementations, trains=False),
+        "bf16",
+        device=CPU,
+        rounds=1,
+        peak=1.0,
     )
     assert model.weight.dtype == torch.bfloat16
     assert set(seen) == {False}
@@ -100,16 +113,16 @@ def test_the_command_prints_a_table_and_writes_a_file(small, tmp_path, capsys):
     out = tmp_path / "speed.json"
     assert run(parse("--only", "gpt", "--rounds", "1", "--precision", "fp32", "bf16", "--out", str(out))) == 0
     printed = capsys.readouterr()
-    assert "A contest" in printed.out
+    assert "A benchmark" in printed.out
     ours = [line for line in printed.out.splitlines() if "pioneers" in line and "×" in line]
     assert [line.split()[-1] for line in ours] == ["1.00×"] * 2
-    assert "transformers did not take part: No module named 'theirs'" in printed.err
+    assert "transformers was not measured: No module named 'theirs'" in printed.err
     written = json.loads(out.read_text())
     assert [(row["library"], row["precision"]) for row in written["rows"]] == [
         ("pioneers", "fp32"), ("torch.nn", "fp32"), ("pioneers", "bf16"), ("torch.nn", "bf16"),
     ]  # fmt: skip
     assert written["machine"]["torch"] == torch.__version__
-    assert written["contests"] == {"gpt": "A contest"}
+    assert written["benchmarks"] == {"gpt": "A benchmark"}
     assert set(written["matmul_peak"]) == {"fp32", "bf16"}
     assert [p.name for p in tmp_path.iterdir()] == ["speed.json"]
 

@@ -77,7 +77,7 @@ def test_the_first_cell_installs_the_package_and_nothing_else_is_added(pages, br
     for page in pages:
         notebook = nbformat.read(branch / f"{page}.ipynb", as_version=4)
         nbformat.validate(notebook)
-        assert f"pioneers @ git+https://github.com/{REPOSITORY}@{COMMIT}" in notebook.cells[0].source
+        assert f"pioneers[data] @ git+https://github.com/{REPOSITORY}@{COMMIT}" in notebook.cells[0].source
         assert not any("%pip" in cell.source for cell in notebook.cells[1:])
         assert notebook.metadata["kernelspec"]["name"] == "python3"
         assert not any(cell.get("outputs") for cell in notebook.cells)

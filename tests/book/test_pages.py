@@ -72,10 +72,11 @@ def test_the_heaviest_pages_are_shown_at_once(html, browser, address):
         assert min(visit["largest"] for visit in visits) < 2500 * SLOW, name
 
 
-@pytest.mark.timeout(900)
 def test_the_sources_are_pages_too(html, browser, address):
-    names = [str(path.relative_to(html).with_suffix("")) for path in sorted(html.glob("_modules/**/*.html"))]
-    assert names
+    """The smallest, the middle one and the largest: one template makes all of them."""
+    paths = sorted(html.glob("_modules/**/*.html"), key=weight)
+    chosen = [paths[0], paths[len(paths) // 2], paths[-1]]
+    names = [str(path.relative_to(html).with_suffix("")) for path in chosen]
     found = {name: Visit(browser, address, name).audit(WAYS[:1]) for name in names}
     assert not {name: visit.complaints + visit.outside for name, visit in found.items() if visit.complaints}
     assert not {name: broken(visit) for name, visit in found.items() if broken(visit)}

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from pioneers.checks import examine
-from pioneers.checks.building import exercise
+from pioneers.checks.building import exercise, stops_at
 from pioneers.checks.edits import edited
+from pioneers.checks.loading import drafts, exercise_files, lab_folders, labs_folder
 
 ANSWER = '''
 def scaled(x: Tensor, w: Tensor, factor: float = 2.0) -> Tensor:
@@ -89,3 +90,21 @@ def test_an_answer_that_does_not_compile_and_an_unknown_mistake_are_errors(ex) -
         ex.wrong("a slip", source=ANSWER)
     ex.wrong("nothing returned", source=ANSWER.replace("return", "y ="))
     assert ex.finished().mistakes == ()
+
+
+def test_labs_are_found_by_their_numbers_and_their_exercises_by_their_files() -> None:
+    folders = lab_folders()
+    assert sorted(folders) == [str(number) for number in range(1, len(folders) + 1)]
+    assert all(folder.parent == labs_folder() for folder in folders.values())
+    assert len(drafts(folders["5"])) == len(exercise_files(folders["5"])) == 9
+
+
+def test_a_symptom_is_known_by_the_stage_and_the_probe_at_which_judging_stopped(ex) -> None:
+    seen = stops_at("two rows", "shape", "finite")
+    ex.wrong("one row too few", "Keep all rows.", ("(x @ w)", "(x @ w)[1:]"), shows=seen)
+    failure = examine(ex.finished(), lambda x, w, factor=2.0: factor * (x @ w)[1:])
+    assert failure.stage == "shape"
+    assert failure.diagnosis.name == "one row too few"
+    failure = examine(ex.finished(), lambda x, w, factor=2.0: 1 + factor * (x @ w))
+    assert failure.stage == "value"
+    assert failure.diagnosis is None

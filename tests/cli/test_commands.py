@@ -72,7 +72,7 @@ def test_help_shows_defaults_and_where_results_go(capsys):
     page = " ".join(help_of(capsys, "train", "gpt").split())
     assert "updates of the weights (default: 500)" in page
     assert "(default: mini)" in page
-    assert "another seed, another model (default: 0)" in page
+    assert "random seed (default: 0)" in page
     assert "default: None" not in page
     assert "default: False" not in help_of(capsys, "generate")
     assert "metrics.jsonl the run's numbers" in page
@@ -97,13 +97,16 @@ def test_help_says_what_the_default_preset_is(model, capsys):
         (["fly"], "invalid choice: 'fly'"),
         (["train", "gpt", "--out", "x"], "required: --text (see: pioneers train gpt --help)"),
         (["train", "gpt", "--ste", "5"], "required: --text, --out"),
-        (["generate", "x", "--prompt", "a", "--tokens", "0"], "must be a positive whole number, not '0'"),
+        (["generate", "x", "--prompt", "a", "--tokens", "0"], "must be a positive integer, not '0'"),
         (
             ["generate", "x", "--prompt", "a", "--seed", "-1"],
-            "--seed: must be a whole number from 0 on, not '-1'",
+            "--seed: must be an integer of at least 0, not '-1'",
         ),
-        (["generate", "x", "--prompt", "a", "--top-p", "wide"], "must be a number from 0 on, not 'wide'"),
-        (["generate", "x", "--prompt", "a", "--temperature", "-1"], "must be a number from 0 on, not '-1'"),
+        (["generate", "x", "--prompt", "a", "--top-p", "wide"], "must be a number of at least 0, not 'wide'"),
+        (
+            ["generate", "x", "--prompt", "a", "--temperature", "-1"],
+            "must be a number of at least 0, not '-1'",
+        ),
         (["train", "vit", "--images", "cats", "--out", "x"], "invalid choice: 'cats'"),
     ],
 )
@@ -132,6 +135,15 @@ def test_a_command_that_cannot_be_loaded_is_an_error_of_one_line(fails, monkeypa
         sys.modules, "pioneers.cli.doctor", types.SimpleNamespace(add_arguments=add_arguments)
     )
     assert fails(["doctor"]) == "No module named 'torch'"
+
+
+def test_grading_without_its_extra_names_the_extra(fails, monkeypatch):
+    monkeypatch.delitem(sys.modules, "pioneers.cli.grade", raising=False)
+    for name in [name for name in sys.modules if name.startswith("pioneers.autograder")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "nh3", None)
+    message = "nh3 is not installed; install the extra that brings it: pip install 'pioneers[grader]'"
+    assert fails(["grade", "course", "lab"]) == message
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from pioneers.cli import sources as sources_module
 from pioneers.cli.recipes import RECIPES
 from pioneers.cli.sources import read_pairs, read_text
 from pioneers.cli.tasks import Task
-from pioneers.data import Digits, RandomWindows, language_reference
+from pioneers.data import ImageSet, RandomWindows, language_reference
 from pioneers.models import GPT, BERTForPretraining, Transformer, ViT
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.training import read_metrics
@@ -85,7 +85,7 @@ def test_a_model_without_its_run_is_still_a_model(trained, tmp_path, command, fa
     for name in ("config.json", "model.safetensors", "tokenizer.json"):
         (tmp_path / name).write_bytes((trained("gpt") / name).read_bytes())
     assert isinstance(pioneers.from_pretrained(tmp_path), GPT)
-    assert "holds other files and no run" in fails(command("gpt", tmp_path))
+    assert "contains other files but no run" in fails(command("gpt", tmp_path))
 
 
 @pytest.mark.parametrize(("model", "kind"), [("gpt", FastBPE), ("transformer", FastBPE), ("bert", WordPiece)])
@@ -112,8 +112,8 @@ def test_a_run_says_what_it_does_and_what_comes_next(command, tmp_path, capsys):
     assert err == ""
     lines = out.splitlines()
     size = sum(p.numel() for p in pioneers.from_pretrained(tmp_path / "run").parameters())
-    assert lines[0] == f"Transformer of {size:,} parameters on cpu, to learn from 91 pairs"
-    assert lines[1] == f"begins in {tmp_path / 'run'}"
+    assert lines[0] == f"Transformer of {size:,} parameters on cpu, trained on 91 pairs"
+    assert lines[1] == f"starts in {tmp_path / 'run'}"
     assert re.fullmatch(r"best after step \d: val_loss \d\.\d{3}, accuracy 0\.\d{3}", lines[2])
     assert lines[-1] == f'try: pioneers translate {tmp_path / "run"} "Friday, March 1, 2024"'
 
@@ -121,7 +121,7 @@ def test_a_run_says_what_it_does_and_what_comes_next(command, tmp_path, capsys):
 def test_a_finished_run_is_not_repeated(command, trained, capsys):
     before = (trained("gpt") / "metrics.jsonl").read_text()
     assert main(command("gpt", trained("gpt"))) == 0
-    assert f"has made all 7 steps in {trained('gpt')} before" in capsys.readouterr().out
+    assert f"has already made all 7 steps in {trained('gpt')}" in capsys.readouterr().out
     assert (trained("gpt") / "metrics.jsonl").read_text() == before
 
 
@@ -130,8 +130,8 @@ def test_a_run_that_stopped_early_is_not_said_to_go_on(command, tmp_path, capsys
     monkeypatch.setattr(Task, "evaluate", lambda task, model: {"val_loss": next(scores)})
     for _ in range(2):
         assert main(command("gpt", tmp_path, "--patience", "1")) == 0
-    begun, again = re.findall(r"^(?:begins|had|goes) .*", capsys.readouterr().out, re.MULTILINE)
-    assert begun == f"begins in {tmp_path}"
+    begun, again = re.findall(r"^(?:starts|had|resumes) .*", capsys.readouterr().out, re.MULTILINE)
+    assert begun == f"starts in {tmp_path}"
     assert again == f"had stopped early in {tmp_path}, after step 3: --patience 1"
 
 
@@ -148,7 +148,7 @@ def test_a_killed_run_goes_on_as_if_it_had_never_stopped(command, tmp_path):
     straight = start(command("gpt", tmp_path / "straight", *often, steps=80))
     out, err = again.communicate()
     assert (again.returncode, err) == (0, "")
-    assert int(re.search(r"goes on in .* after step (\d+) of 80", out)[1]) % 10 == 0
+    assert int(re.search(r"resumes in .* after step (\d+) of 80", out)[1]) % 10 == 0
     assert straight.communicate()[1] == ""
     assert losses(tmp_path / "killed") == losses(tmp_path / "straight")
     assert (tmp_path / "killed" / "model.safetensors").read_bytes() == (
@@ -185,7 +185,7 @@ def test_ctrl_c_says_what_is_saved_and_how_to_go_on(command, tmp_path):
     err = process.communicate()[1]
     assert process.returncode == 130
     done = re.fullmatch(
-        r"pioneers: interrupted; (\d+) of 100000 steps are in .*run: the same command goes on from there",
+        r"pioneers: interrupted; (\d+) of 100000 steps are in .*run: the same command resumes from there",
         err.strip(),
     )
     assert int(done[1]) % 3 == 0
@@ -207,7 +207,7 @@ def test_an_interrupted_run_leaves_a_model_and_goes_on(command, trained, tmp_pat
     assert all(torch.equal(tensor, best[name]) for name, tensor in result.items())
     assert isinstance(pioneers.from_pretrained(tmp_path), GPT)
     assert main(command("gpt", tmp_path)) == 0
-    assert f"goes on in {tmp_path} after step 3 of 7" in capsys.readouterr().out
+    assert f"resumes in {tmp_path} after step 3 of 7" in capsys.readouterr().out
     assert losses(tmp_path) == losses(trained("gpt"))
     for file in ("model.safetensors", "checkpoint.safetensors"):
         assert (tmp_path / file).read_bytes() == (trained("gpt") / file).read_bytes()
@@ -219,7 +219,7 @@ def test_interrupted_before_the_first_checkpoint_nothing_is_promised(command, tm
 
     monkeypatch.setattr(train, "fit", interrupted)
     assert main(command("gpt", tmp_path)) == 130
-    assert "interrupted before anything was saved; the same command begins again" in capsys.readouterr().err
+    assert "interrupted before anything was saved; the same command starts again" in capsys.readouterr().err
 
 
 def test_a_run_interrupted_without_a_checkpoint_may_begin_with_other_settings(command, tmp_path, monkeypatch):
@@ -233,8 +233,8 @@ def test_a_run_interrupted_without_a_checkpoint_may_begin_with_other_settings(co
 def test_other_settings_in_the_same_folder_are_refused(command, trained, sources, tmp_path, fails):
     folder = trained("gpt")
     assert fails(command("gpt", folder, "--seq-len", "19", steps=11)) == (
-        f"{folder} holds a run with --steps 7 (now 11), --seq-len 23 (now 19); ask for the same to go on "
-        "with it, or give --out a new folder"
+        f"{folder} holds a run with --steps 7 (now 11), --seq-len 23 (now 19); give the same options "
+        "to resume it, or give --out a new folder"
     )
     (tmp_path / "other.txt").write_text(language_reference()[:15_000])
     other = command("gpt", folder, "--text", tmp_path / "other.txt")
@@ -283,7 +283,7 @@ def test_impossible_sizes_and_sources_are_named_before_training(
 
 def test_a_text_shorter_than_a_window_is_refused(command, tmp_path, fails):
     for words, message in [
-        ("", "holds no text; choose another file"),
+        ("", "contains no text; choose another file"),
         (
             "a few words " * 20,
             "tokens, which is too short for --seq-len 23: use a longer text or a smaller --seq-len",
@@ -300,9 +300,9 @@ def test_a_text_shorter_than_a_window_is_refused(command, tmp_path, fails):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("one\tun\ntwo\n", "line 2: 1 columns parted by tabs where 2 are expected"),
-        ("one\tun\n\tdeux\n", "line 2: a side is empty; give it a source and a target"),
-        ("one\tun\n", "holds one pair; at least two are needed, one of them to judge by"),
+        ("one\tun\ntwo\n", "line 2: 1 tab-separated columns where 2 are expected"),
+        ("one\tun\n\tdeux\n", "line 2: one side is empty; give it a source and a target"),
+        ("one\tun\n", "contains one pair; at least two are needed, one of them for validation"),
     ],
 )
 def test_files_of_pairs_are_checked(text, message, command, tmp_path, fails):
@@ -318,7 +318,7 @@ def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, t
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").touch()
     assert fails(command("gpt", tmp_path / "full")) == (
-        f"{tmp_path / 'full'} holds other files and no run; give --out a new folder"
+        f"{tmp_path / 'full'} contains other files but no run; give --out a new folder"
     )
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "run.json").write_text("{")
@@ -350,7 +350,7 @@ def test_a_loss_that_is_no_number_ends_the_run_with_advice(command, tmp_path, fa
     monkeypatch.setattr("pioneers.cli.tasks.causal_lm_loss", lambda logits, targets: logits.sum() * torch.nan)
     monkeypatch.setattr(train, "_say", lambda line: None)
     assert fails(command("gpt", tmp_path)) == (
-        "the loss is nan at step 0. The same command would stop there again: give a lower --lr, more "
+        "the loss is nan at step 0. The same command would fail there again: give a lower --lr, more "
         "--warmup-steps or --precision fp32, and another --out"
     )
 
@@ -372,7 +372,7 @@ def test_two_processes_train_as_one(command, tmp_path):
     for run in runs:
         out, err = run.communicate()
         assert run.returncode == 0, err
-        assert out.count("begins in") == 1
+        assert out.count("starts in") == 1
     two, one = losses(tmp_path / "two"), losses(tmp_path / "one")
     assert [row[0] for row in two] == [row[0] for row in one]
     assert [row[1] for row in two] == pytest.approx([row[1] for row in one], rel=1e-4)
@@ -410,7 +410,7 @@ def test_the_last_tenth_of_a_file_of_pairs_is_held_out(sources):
 
 def test_pictures_decide_the_sizes_of_a_vit():
     args = SimpleNamespace(preset="digits", d_model=None, patch_size=None)
-    large = Digits(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
+    large = ImageSet(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
     config = RECIPES["vit"].configure(args, (large, large))
     assert (config.image_size, config.patch_size, config.num_classes, config.d_model) == (28, 4, 5, 64)
     args.patch_size = 7

@@ -47,7 +47,7 @@ def test_without_texts_the_lines_of_standard_input_are_translated(trained, capsy
 
 def test_what_cannot_be_translated_is_refused(trained, tmp_path, fails):
     folder = trained("transformer")
-    assert "tokens and the model reads 47: give it in parts" in fails(
+    assert "tokens but the model reads at most 47: split it" in fails(
         ["translate", folder, "one two three " * 40]
     )
     assert "only a Transformer translates" in fails(["translate", trained("gpt"), "one"])

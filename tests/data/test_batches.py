@@ -26,7 +26,7 @@ def test_rows_depend_on_seed_and_step_alone():
 
 @pytest.mark.parametrize(("tensors", "lengths"), [((5, 7), r"\[5, 7\]"), ((0, 0), r"\[0\]"), ((), r"\[\]")])
 def test_rows_must_be_there_and_equally_many(tensors, lengths):
-    with pytest.raises(ValueError, match=f"must have rows, and equally many; they have {lengths}"):
+    with pytest.raises(ValueError, match=f"need equally many rows, at least one; they have {lengths}"):
         RandomRows(*(torch.zeros(n) for n in tensors), batch_size=3)
 
 

@@ -50,10 +50,15 @@ def test_photographs_are_the_two_of_scikit_learn():
         assert (picture.min(), picture.max()) == (pixels.min() / 255, 1)
 
 
-def test_photographs_without_pillow_say_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(RuntimeError, match=r"JPEG files.*pip install -c constraints.txt pillow"):
-        photographs()
+@pytest.mark.parametrize(
+    ("package", "load"), [("PIL", photographs), ("sklearn", photographs), ("sklearn", digits)]
+)
+def test_without_its_package_an_embedded_set_names_the_extra_to_install(package, load, monkeypatch):
+    for name in [package, *(name for name in sys.modules if name.startswith(f"{package}."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    message = rf"^{package}\S* is not installed; .*pip install 'pioneers\[data\]'$"
+    with pytest.raises(ModuleNotFoundError, match=message):
+        load()
 
 
 def test_split_keeps_every_character():

@@ -210,7 +210,7 @@ def test_offline_the_error_is_one_line_that_says_how_to_get_on(server, cache, mo
 
 def test_a_file_nobody_serves_must_be_supplied(cache, monkeypatch):
     register(monkeypatch)
-    with pytest.raises(RuntimeError, match=r"no address serves exactly this file\. Set PIONEERS_DATA"):
+    with pytest.raises(RuntimeError, match=r"no known URL offers exactly this file\. Set PIONEERS_DATA"):
         fetch(NAME)
 
 

@@ -33,7 +33,7 @@ def test_what_is_no_text_says_why(write, tmp_path):
         text_file(tmp_path / "nowhere.txt")
     with pytest.raises(FileNotFoundError, match="is a folder, not a file"):
         text_file(tmp_path)
-    with pytest.raises(ValueError, match=r"empty\.txt holds no text"):
+    with pytest.raises(ValueError, match=r"empty\.txt contains no text"):
         text_file(write("empty.txt", " \n"))
     with pytest.raises(ValueError, match=r"latin\.txt, line 3: byte 0xe9 is not UTF-8; save the file again"):
         text_file(write("latin.txt", "a\nb\ncafé\n".encode("latin-1")))
@@ -44,7 +44,7 @@ def test_what_is_no_text_says_why(write, tmp_path):
 )
 def test_a_damaged_gzip_file_is_named(write, damage):
     packed = gzip.compress(bytes(range(256)) * 3)
-    with pytest.raises(ValueError, match=r"t\.gz is a cut off or damaged gzip file \(.*\); get it again"):
+    with pytest.raises(ValueError, match=r"t\.gz is a truncated or damaged gzip file \(.*\); get it again"):
         text_file(write("t.gz", damage(packed)))
 
 
@@ -59,7 +59,7 @@ def test_only_a_line_feed_ends_a_line(write):
 
 def test_a_table_keeps_its_quotes_and_counts_its_columns(write):
     assert read_table(write("t.tsv", 'a "b\t1\nc" d\t0\n'), columns=2) == [['a "b', "1"], ['c" d', "0"]]
-    with pytest.raises(ValueError, match=r"t\.tsv, line 2: 3 columns parted by tabs where 2 are expected"):
+    with pytest.raises(ValueError, match=r"t\.tsv, line 2: 3 tab-separated columns where 2 are expected"):
         read_table(write("t.tsv", "a\t1\nb\t2\t3\n"), columns=2)
 
 
@@ -116,5 +116,5 @@ def test_squad_gives_questions_with_and_without_answers(write):
     assert why == ("b", "in Rouen", "Why?", ())
     del entries[0]["question"]
     for wrong in (data, []):
-        with pytest.raises(ValueError, match=r"b\.json is not of SQuAD's form"):
+        with pytest.raises(ValueError, match=r"b\.json is not in SQuAD's format"):
             read_squad(write("b.json", json.dumps(wrong)))

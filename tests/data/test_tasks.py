@@ -11,14 +11,14 @@ from pioneers.data import (
     continuations,
     docstring_packages,
     documents,
-    following_sentences,
+    next_sentence_pairs,
     punctuation,
-    run_on_questions,
+    sentence_boundary_qa,
 )
 from pioneers.data.tasks import BLANK, PACKAGES, REFERENCE
 
-QUESTIONS = (cloze_questions, run_on_questions)
-TASKS = (docstring_packages, following_sentences, continuations, code_words, *QUESTIONS)
+QUESTIONS = (cloze_questions, sentence_boundary_qa)
+TASKS = (docstring_packages, next_sentence_pairs, continuations, code_words, *QUESTIONS)
 
 
 def near(count, total, probability):
@@ -39,11 +39,11 @@ def test_what_a_task_holds_out_stands_in_held_out_documents_alone(task):
     learned = {sentence for d in documents("train") for sentence in d.sentences}
     text = {
         docstring_packages: lambda row: row.text,
-        following_sentences: lambda row: row.first,
+        next_sentence_pairs: lambda row: row.first,
         continuations: lambda row: row.context,
         code_words: lambda row: " ".join(row.words),
         cloze_questions: lambda row: row.context,
-        run_on_questions: lambda row: row.context,
+        sentence_boundary_qa: lambda row: row.context,
     }[task]
     rows = task("test")
     assert len(rows) > 300
@@ -67,7 +67,7 @@ def test_a_docstring_has_the_label_of_its_package():
 
 def test_half_of_the_second_sentences_follow():
     follows = {d.sentences[:2] for d in documents("train")}
-    rows = following_sentences("train")
+    rows = next_sentence_pairs("train")
     assert near(sum(row.label for row in rows), len(rows), 1 / 2)
     assert all(((row.first, row.second) in follows) == row.label for row in rows)
 
@@ -129,7 +129,7 @@ def test_two_sentences_are_run_together_and_their_border_is_asked_for():
         return re.sub(r"(\w\S*?)[,.;:!?]+(?!\S)", r"\1", sentence).lower()
 
     pairs = [tuple(map(plain, d.sentences[:2])) for d in documents("test") if len(d.sentences) > 1]
-    rows = run_on_questions("test")
+    rows = sentence_boundary_qa("test")
     from_left, from_right = Counter(), Counter()
     for row in rows:
         (answer,) = row.answers

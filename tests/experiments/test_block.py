@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from pioneers.layers import Stack
+from pioneers.layers import FeedForward, MultiHeadAttention, Stack, TransformerBlock
 
 TINY = {"d_model": 12, "num_heads": 2, "seq_len": 7, "batch_size": 3, "steps": 2}
 
@@ -25,7 +25,8 @@ def norm_placement(root, monkeypatch):
 
 def stack():
     torch.manual_seed(0)
-    return Stack(2, 12, 2)
+    blocks = [TransformerBlock(MultiHeadAttention(12, 2), FeedForward(12)) for _ in range(2)]
+    return Stack(blocks, nn.LayerNorm(12))
 
 
 def test_without_attention_no_position_sees_another(block_parts):
@@ -65,7 +66,7 @@ def test_networks_that_are_compared_have_matrices_of_one_size(block_parts):
     sizes = set()
     for case in ("the whole block", "relu", "swiglu", "geglu"):
         how = {"d_ff": None, "activation": "gelu"} | block_parts.CASES[case]
-        ffn = Stack(1, block_parts.CONFIG["d_model"], 4, **how).blocks[0].ffn
+        ffn = block_parts.feed_forward(block_parts.CONFIG["d_model"], **how)
         sizes.add(sum(p.numel() for p in ffn.parameters() if p.ndim == 2))
     assert len(sizes) == 1
 

@@ -5,7 +5,7 @@ import importlib
 import pytest
 import torch
 
-from pioneers.data import Digits
+from pioneers.data import ImageSet
 from pioneers.layers import patchify, unpatchify
 
 RECIPE = {"steps": 2, "batch_size": 4, "lr": 1e-3, "weight_decay": 0.05}
@@ -19,7 +19,7 @@ def load(root, monkeypatch):
     numbers = torch.arange(10_000)
     images = (numbers / 10_000).view(-1, 1, 1, 1).expand(-1, 1, 28, 28)
     task = importlib.import_module("experiments.common_mnist")
-    monkeypatch.setattr(task, "mnist", lambda split: Digits(images, numbers % 10))
+    monkeypatch.setattr(task, "mnist", lambda split: ImageSet(images, numbers % 10))
     return lambda name: importlib.import_module(f"experiments.{name}")
 
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from pioneers.generation import beam_search, generate, length_penalty, translate
-from pioneers.models import GPT, GPTConfig, Transformer, TransformerConfig
+from pioneers.layers import padding_mask
+from pioneers.models import GPT, T5, GPTConfig, T5Config, Transformer, TransformerConfig
 
 STOP, PAD, START = 2, 0, 1
 SIZES = {"vocab_size": 5, "max_seq_len": 11, "d_model": 12, "num_layers": 2, "num_heads": 3}
@@ -22,8 +23,12 @@ def gpt(request):
     return drawn_anew(GPT(GPTConfig(**SIZES)), 0.4)
 
 
-@pytest.fixture(params=range(3))
+@pytest.fixture(params=[*range(3), "t5"])
 def transformer(request):
+    """An encoder–decoder."""
+    if request.param == "t5":
+        torch.manual_seed(0)
+        return drawn_anew(T5(T5Config(**SIZES, d_ff=17, head_dim=5)), 0.4)
     torch.manual_seed(request.param)
     return drawn_anew(Transformer(TransformerConfig(**SIZES, d_ff=17)), 0.4)
 
@@ -55,7 +60,8 @@ def padded(sequence, width):
 def test_a_beam_that_holds_everything_finds_what_brute_force_finds(transformer, alpha):
     source = torch.tensor([[3, 4, 1, 2, 0], [4, 4, 3, 0, 0]])
     lengths = torch.tensor([5, 3])
-    how = {"start_id": START, "stop_id": STOP, "lengths": lengths, "alpha": alpha}
+    mask = padding_mask(lengths)
+    how = {"start_id": START, "stop_id": STOP, "mask": mask, "alpha": alpha}
     found = translate(transformer, source, 3, num_beams=5**3, **how)
 
     def score(row, sequence):
@@ -123,10 +129,10 @@ def test_one_beam_is_greedy(gpt):
 
 @pytest.mark.parametrize("num_beams", [1, 3])
 def test_with_and_without_cache_the_tokens_are_the_same(gpt, transformer, num_beams):
-    source, lengths = torch.tensor([[3, 4, 1, 2, 0, 3], [4, 4, 3, 0, 0, 0]]), torch.tensor([6, 3])
+    source, mask = torch.tensor([[3, 4, 1, 2, 0, 3], [4, 4, 3, 0, 0, 0]]), padding_mask(torch.tensor([6, 3]))
     how = {"num_beams": num_beams, "stop_id": STOP}
     slow, fast = (
-        translate(transformer, source, 10, start_id=START, lengths=lengths, use_cache=use_cache, **how)
+        translate(transformer, source, 10, start_id=START, mask=mask, use_cache=use_cache, **how)
         for use_cache in (False, True)
     )
     assert torch.equal(slow, fast)

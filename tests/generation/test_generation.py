@@ -7,11 +7,11 @@ from pioneers.models import GPT, GPTConfig
 LOGITS = torch.tensor([[0.5, 0.25, 0.125, 0.125], [0.125, 0.5, 0.25, 0.125]]).log()
 
 
-@pytest.fixture(params=[True, False], ids=["pre-norm", "post-norm"])
+@pytest.fixture(params=["pre", "post"], ids=["pre-norm", "post-norm"])
 def model(request):
     torch.manual_seed(0)
     config = GPTConfig(
-        vocab_size=31, max_seq_len=23, d_model=12, num_layers=3, num_heads=3, norm_first=request.param
+        vocab_size=31, max_seq_len=23, d_model=12, num_layers=3, num_heads=3, norm_placement=request.param
     )
     model = GPT(config).eval()
     for p in model.parameters():

@@ -7,7 +7,7 @@ from nbformat.v4 import new_markdown_cell, new_notebook
 from pioneers.checks import find
 from pioneers.checks.loading import drafts
 
-from .conftest import release
+from .conftest import LABS, Lab, release
 
 
 @pytest.fixture
@@ -51,7 +51,8 @@ def test_a_lab_that_names_other_exercises_than_are_written_is_an_error() -> None
         release.expand([], {draft.key: draft for draft in drafts(release.LABS / "05_bert")})
 
 
-def test_a_lab_that_nbgrader_refuses_is_an_error_that_says_why(lab, tmp_path) -> None:
+def test_a_lab_that_nbgrader_refuses_is_an_error_that_says_why(tmp_path) -> None:
+    lab = Lab(LABS[0])
     broken = release.read(lab.folder / "lab.md")
     answer = lab.cell(find(lab.keys[0]).name, broken)
     answer.source = answer.source.replace("### END SOLUTION", "")

@@ -99,6 +99,22 @@ def test_bf16_on_cpu_takes_the_explicit_form_and_stays_close(qkv):
     torch.testing.assert_close(out.float(), attention(q, k, v, causal=True), atol=3e-2, rtol=0)
 
 
+@pytest.mark.parametrize("length", [129, 200, 1030])
+def test_bf16_in_training_takes_queries_in_chunks_and_gets_the_same_numbers(length):
+    torch.manual_seed(0)
+    shape = (1, 2, length, 8)
+    given = [torch.randn(shape).bfloat16().requires_grad_() for _ in range(3)]
+    weight = torch.randn(shape)
+    out = attention(*given, causal=True)
+    grads = torch.autograd.grad((out.float() * weight).sum(), given)
+    exact = [x.detach().float().requires_grad_() for x in given]
+    expected = attention(*exact, causal=True)
+    wanted = torch.autograd.grad((expected * weight).sum(), exact)
+    torch.testing.assert_close(out.float(), expected, atol=3e-2, rtol=0)
+    for got, want in zip(grads, wanted, strict=True):
+        assert (got.float() - want).norm() < 0.02 * want.norm()
+
+
 def test_large_scores_neither_overflow_nor_lose_their_row_sum():
     q = torch.full((1, 1, 2, 3), 1e4)
     weights = attention_weights(q, q, causal=True)

@@ -11,18 +11,17 @@ from torch import nn
 from pioneers.layers import (
     FeedForward,
     GatedFeedForward,
+    GPTEmbedding,
     LearnedPositions,
     MultiHeadAttention,
     PatchEmbedding,
     SinusoidalPositions,
     Stack,
-    TextEmbedding,
     TransformerBlock,
     apply_deepnorm,
     deepnorm_scales,
     init_weights,
     layer_norm,
-    padding_mask,
     patchify,
     rms_norm,
     sinusoidal_table,
@@ -31,6 +30,22 @@ from pioneers.layers import (
 from pioneers.layers.feedforward import ACTIVATIONS
 
 B, T, D, H, F_ = 2, 5, 21, 3, 29
+
+
+def make_block(d_ff=None, *, activation="gelu", cross=False, **parts):
+    """A block of width D with H heads."""
+    return TransformerBlock(
+        MultiHeadAttention(D, H),
+        FeedForward(D, d_ff, activation=activation),
+        cross_attn=MultiHeadAttention(D, H) if cross else None,
+        **parts,
+    )
+
+
+def make_stack(num_blocks, d_ff=None, *, norm=nn.LayerNorm, **parts):
+    """Blocks of width D with H heads, and the last norm that their placement asks for."""
+    blocks = [make_block(d_ff, norm=norm, **parts) for _ in range(num_blocks)]
+    return Stack(blocks, None if parts.get("norm_placement") == "post" else norm(D))
 
 
 def test_sinusoids_follow_the_papers_formula():
@@ -147,7 +162,7 @@ def test_patch_embedding_is_one_linear_map_of_the_patches():
 
 
 def test_text_embedding_adds_tokens_and_positions():
-    embed = TextEmbedding(7, D, max_seq_len=T)
+    embed = GPTEmbedding(7, D, max_seq_len=T)
     ids = torch.tensor([[3, 0, 5], [6, 6, 1]])
     expected = embed.token.weight[ids] + embed.position.table[2:5]
     assert torch.equal(embed(ids, start=2), expected)
@@ -156,30 +171,33 @@ def test_text_embedding_adds_tokens_and_positions():
 @pytest.mark.parametrize("ids", [torch.zeros(3, dtype=torch.long), torch.zeros(1, 3)])
 def test_text_embedding_refuses_other_shapes(ids):
     with pytest.raises(ValueError, match=r"integer tensor \(B, T\).*use ids\[None\]"):
-        TextEmbedding(7, D, max_seq_len=T)(ids)
+        GPTEmbedding(7, D, max_seq_len=T)(ids)
 
 
 def test_sandwich_norm_bounds_what_each_layer_adds():
     torch.manual_seed(0)
-    block = TransformerBlock(D, H, norm=nn.RMSNorm, norm_placement="sandwich")
+    block = make_block(norm=nn.RMSNorm, norm_placement="sandwich")
     x = torch.randn(B, T, D)
     attended = x + F.rms_norm(block.attn(F.rms_norm(x, (D,))), (D,))
     expected = attended + F.rms_norm(block.ffn(F.rms_norm(attended, (D,))), (D,))
     torch.testing.assert_close(block(x), expected)
     with pytest.raises(ValueError, match="unknown norm_placement 'peri'; known: pre, post, sandwich"):
-        TransformerBlock(D, H, norm_placement="peri")
+        make_block(norm_placement="peri")
 
 
-@pytest.mark.parametrize(("activation", "gate"), [("swiglu", "swish"), ("geglu", "gelu")])
-def test_gated_activations_make_a_gated_block(activation, gate):
-    ffn = TransformerBlock(D, H, d_ff=F_, activation=activation).ffn
-    assert isinstance(ffn, GatedFeedForward)
-    assert ffn.activation is ACTIVATIONS[gate]
+def test_a_block_takes_any_feed_forward_part():
+    torch.manual_seed(0)
+    gated = GatedFeedForward(D, F_)
+    block, x = TransformerBlock(MultiHeadAttention(D, H), gated), torch.randn(B, T, D)
+    attended = x + block.attn(block.norm_attn(x))
+    torch.testing.assert_close(block(x), attended + gated(block.norm_ffn(attended)))
 
 
 def test_deepnorm_weights_the_residual_and_draws_smaller():
     torch.manual_seed(0)
-    stack = Stack(6, 64, 4, norm_placement="post")
+    stack = Stack(
+        TransformerBlock(MultiHeadAttention(64, 4), FeedForward(64), norm_placement="post") for _ in range(6)
+    )
     apply_deepnorm(stack)
     alpha, beta = deepnorm_scales(6)
     block = stack.blocks[2]
@@ -189,18 +207,21 @@ def test_deepnorm_weights_the_residual_and_draws_smaller():
     attended = F.layer_norm(alpha * x + block.attn(x), (64,))
     torch.testing.assert_close(block(x), F.layer_norm(alpha * attended + block.ffn(attended), (64,)))
     with pytest.raises(ValueError, match="DeepNorm is a post-norm; this stack is 'pre'"):
-        apply_deepnorm(Stack(1, D, H))
+        apply_deepnorm(make_stack(1))
 
 
-def test_pre_norm_stack_ends_with_a_norm_and_post_norm_does_not():
-    assert isinstance(Stack(1, D, H).norm, nn.LayerNorm)
-    assert isinstance(Stack(1, D, H, norm_placement="post").norm, nn.Identity)
-    assert isinstance(Stack(1, D, H, norm=nn.RMSNorm).norm, nn.RMSNorm)
+def test_a_stack_ends_with_its_norm_if_it_has_one():
+    torch.manual_seed(0)
+    x, norm = torch.randn(B, T, D), nn.RMSNorm(D)
+    blocks = [make_block(), make_block()]
+    unbounded = blocks[1](blocks[0](x))
+    torch.testing.assert_close(Stack(blocks)(x), unbounded)
+    torch.testing.assert_close(Stack(blocks, norm)(x), norm(unbounded))
 
 
 def test_init_draws_residual_projections_smaller():
     torch.manual_seed(0)
-    stack = Stack(8, 64, 4)
+    stack = Stack(TransformerBlock(MultiHeadAttention(64, 4), FeedForward(64)) for _ in range(8))
     init_weights(stack, std=0.02)
     attn = stack.blocks[3].attn
     assert isinstance(attn, MultiHeadAttention)
@@ -210,24 +231,51 @@ def test_init_draws_residual_projections_smaller():
     assert (attn.q_proj.bias == 0).all()
 
 
-@pytest.mark.parametrize("placement", ["pre", "post", "sandwich"])
-def test_asking_for_the_first_positions_gives_those_of_all(placement):
-    torch.manual_seed(0)
-    stack = Stack(3, 12, 3, norm_placement=placement)
-    x = torch.randn(5, 7, 12)
-    mask = padding_mask(torch.tensor([7, 2, 3, 5, 6]))
-    some = stack(x, mask=mask, first=2)
-    assert some.shape == (5, 2, 12)
-    torch.testing.assert_close(some, stack(x, mask=mask)[:, :2])
-
-
-def test_first_positions_are_refused_where_positions_count_from_the_end():
-    with pytest.raises(ValueError, match="first= cannot be combined with causal="):
-        Stack(1, 12, 3)(torch.zeros(2, 5, 12), causal=True, first=1)
-
-
 def test_cross_attention_needs_a_memory():
-    stack, x = Stack(1, 12, 3, cross=True), torch.zeros(2, 5, 12)
-    with pytest.raises(ValueError, match=r"cross=True needs a memory \(B, S, D\)"):
+    stack, x = make_stack(1, cross=True), torch.zeros(2, 5, D)
+    with pytest.raises(ValueError, match=r"cross-attention needs a memory \(B, S, D\)"):
         stack(x)
     assert stack(x, x).shape == x.shape
+
+
+def test_positions_are_added_to_queries_and_keys_and_not_to_values():
+    torch.manual_seed(0)
+    block = make_block(cross=True)
+    x, memory = torch.randn(B, T, D), torch.randn(B, 7, D)
+    positions, places = torch.randn(T, D), torch.randn(7, D)
+    h = block.norm_attn(x)
+    attended = x + block.attn(h + positions, h + positions, h)
+    h = block.norm_cross(attended)
+    crossed = attended + block.cross_attn(h + positions, memory + places, memory)
+    expected = crossed + block.ffn(block.norm_ffn(crossed))
+    got = block(x, memory, positions=positions, memory_positions=places)
+    torch.testing.assert_close(got, expected)
+    assert not torch.allclose(got, block(x + positions, memory + places), atol=1e-3)
+
+
+def test_mask_and_bias_are_one_for_all_blocks_or_one_for_each():
+    torch.manual_seed(0)
+    stack, x = make_stack(2), torch.randn(B, T, D)
+    masks = [torch.ones(T, T, dtype=torch.bool).tril(), None]
+    biases = [None, torch.randn(H, T, T)]
+    first, second = stack.blocks
+    expected = stack.norm(second(first(x, mask=masks[0]), bias=biases[1]))
+    torch.testing.assert_close(stack(x, mask=masks, bias=biases), expected)
+    same = stack(x, mask=[masks[0]] * 2)
+    torch.testing.assert_close(same, stack(x, mask=masks[0]))
+    with pytest.raises(ValueError, match="one entry per block: there are 2 blocks, not 3"):
+        stack(x, mask=[None] * 3)
+
+
+def test_drop_path_drops_whole_sequences_in_training_and_keeps_the_mean():
+    torch.manual_seed(0)
+    block = make_block(drop_path=0.25)
+    nn.init.zeros_(block.ffn.down.weight)
+    nn.init.zeros_(block.ffn.down.bias)  # so that attention alone adds something
+    x = torch.randn(1, T, D).expand(4000, T, D)
+    attended = block.eval()(x[:1]) - x[:1]
+    added = block.train()(x) - x
+    dropped = (added == 0).all(dim=(1, 2))
+    assert dropped.float().mean().item() == pytest.approx(0.25, abs=0.03)
+    torch.testing.assert_close(added[~dropped][:1], attended / 0.75, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(added.mean(0, keepdim=True), attended, atol=1e-2, rtol=0.1)

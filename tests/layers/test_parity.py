@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from pioneers.layers import MultiHeadAttention, Stack, TransformerBlock, causal_mask
+from pioneers.layers import FeedForward, MultiHeadAttention, Stack, TransformerBlock, causal_mask
 
 B, T, S, D, H, F_ = 2, 5, 11, 21, 3, 29  # K is 7
 ATTENTION = {"self_attn": "attn", "multihead_attn": "cross_attn"}
@@ -12,6 +12,22 @@ LINEAR = {"linear1": "ffn.up", "linear2": "ffn.down"}
 ENCODER_NORMS = {"norm1": "norm_attn", "norm2": "norm_ffn"}
 DECODER_NORMS = {"norm1": "norm_attn", "norm2": "norm_cross", "norm3": "norm_ffn"}
 PADDED = torch.arange(S) >= torch.tensor([[S], [4]])  # True = left out, PyTorch's convention
+
+
+def make_block(d_ff=None, *, activation="gelu", cross=False, **parts):
+    """A block of width D with H heads."""
+    return TransformerBlock(
+        MultiHeadAttention(D, H),
+        FeedForward(D, d_ff, activation=activation),
+        cross_attn=MultiHeadAttention(D, H) if cross else None,
+        **parts,
+    )
+
+
+def make_stack(num_blocks, d_ff=None, *, norm=nn.LayerNorm, **parts):
+    """Blocks of width D with H heads, and the last norm that their placement asks for."""
+    blocks = [make_block(d_ff, norm=norm, **parts) for _ in range(num_blocks)]
+    return Stack(blocks, None if parts.get("norm_placement") == "post" else norm(D))
 
 
 def randomised(module):
@@ -88,7 +104,7 @@ def test_multi_head_attention(kind, padded):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_encoder_layer(placement, causal, padded):
-    ours = randomised(TransformerBlock(D, H, d_ff=F_, norm_placement=placement))
+    ours = randomised(make_block(F_, norm_placement=placement))
     theirs = nn.TransformerEncoderLayer(
         D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=placement == "pre"
     )
@@ -107,7 +123,7 @@ def test_encoder_layer(placement, causal, padded):
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("placement", ["pre", "post"])
 def test_decoder_layer(placement, padded):
-    ours = randomised(TransformerBlock(D, H, d_ff=F_, norm_placement=placement, cross=True))
+    ours = randomised(make_block(F_, norm_placement=placement, cross=True))
     theirs = nn.TransformerDecoderLayer(
         D, H, F_, dropout=0.0, activation="gelu", batch_first=True, norm_first=placement == "pre"
     )
@@ -125,7 +141,7 @@ class EncoderDecoder(nn.Module):
     def __init__(self, placement):
         super().__init__()
         how = {"d_ff": F_, "activation": "relu", "norm_placement": placement}
-        self.encoder, self.decoder = Stack(2, D, H, **how), Stack(3, D, H, cross=True, **how)
+        self.encoder, self.decoder = make_stack(2, **how), make_stack(3, cross=True, **how)
 
 
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")

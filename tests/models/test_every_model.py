@@ -20,15 +20,21 @@ TEXT = {"vocab_size": V, "max_seq_len": 13, "d_model": D, "num_layers": 2, "num_
 GPT = models.GPTConfig(**TEXT)
 BERT = models.BERTConfig(**TEXT, dropout=0.0)
 SEQ2SEQ = models.TransformerConfig(**TEXT, d_ff=19, dropout=0.0)
-VIT = models.ViTConfig(
-    image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2
+T5 = models.T5Config(
+    vocab_size=V, d_model=D, d_ff=19, num_layers=2, num_heads=3, head_dim=5, dropout=0.0, max_seq_len=13
 )
+VIT = models.ViTConfig(
+    image_size=15, patch_size=5, num_classes=CLASSES, d_model=D, num_layers=2, num_heads=3, in_channels=2,
+    d_ff=19, labels=("cat", "dog", "neither"), image_mean=(0.4, 0.5), image_std=(0.2, 0.3),
+)  # fmt: skip
 CONFIGS = {
     "gpt": (models.GPT, GPT),
-    "gpt post-norm": (models.GPT, GPT.replace(norm_first=False, activation="gelu")),
+    "gpt post-norm": (models.GPT, GPT.replace(norm_placement="post", activation="gelu")),
     "bert for pretraining": (models.BERTForPretraining, BERT.replace(num_segments=4)),
     "transformer": (models.Transformer, SEQ2SEQ),
     "transformer sandwich": (models.Transformer, SEQ2SEQ.replace(norm_placement="sandwich")),
+    "t5": (models.T5, T5),
+    "t5 gated": (models.T5, T5.replace(gated=True, tied_head=False)),
     "vit": (models.ViT, VIT),
 }
 DEVICES = sorted({"cpu", best_device().type})
@@ -66,6 +72,8 @@ CASES = {
     "bert classifier": lambda: models.BERTClassifier(models.BERT(BERT), CLASSES),
     "bert tagger": lambda: without_pooler(lambda bert: models.BERTTagger(bert, CLASSES)),
     "bert reader": lambda: without_pooler(models.BERTReader),
+    "bert masked lm": lambda: without_pooler(lambda _: models.BERTForMaskedLM(BERT)),
+    "gpt last token": lambda: models.GPTClassifier(models.GPT(GPT), CLASSES, pad_id=0),
     "gpt classifier": lambda: Task(CLASSES),
     "gpt multiple choice": lambda: Task(None),
     "lstm": lambda: models.LSTMLanguageModel(V, D, num_layers=2),
@@ -76,8 +84,10 @@ INPUTS = {
     "bert classifier": lambda: ((ids(T),), {"mask": padding_mask(torch.tensor([7, 2, 5, 1, 3]), T)}),
     "bert tagger": lambda: ((ids(T),), {"segment_ids": segments(2)}),
     "bert reader": lambda: ((ids(T),), {"segment_ids": segments(2)}),
-    "transformer": lambda: ((ids(S), ids(T)), {"lengths": torch.tensor([11, 2, 5, 1, 3])}),
+    "transformer": lambda: ((ids(S), ids(T)), {"mask": padding_mask(torch.tensor([11, 2, 5, 1, 3]))}),
     "transformer sandwich": lambda: ((ids(S), ids(T)), {}),
+    "t5": lambda: ((ids(S), ids(T)), {"mask": padding_mask(torch.tensor([11, 2, 5, 1, 3]))}),
+    "t5 gated": lambda: ((ids(S), ids(T)), {}),
     "gpt classifier": lambda: ((ids(T), torch.tensor([6, 1, 4, 0, 2])), {}),
     "gpt multiple choice": lambda: ((torch.randint(V, (2, 5, T)), torch.arange(10).view(2, 5) % T), {}),
     "vit": lambda: ((torch.randn(B, 2, 15, 15),), {}),
@@ -139,7 +149,8 @@ def test_a_configuration_goes_to_json_and_back_and_makes_the_same_model(name):
     model_class, config = CONFIGS[name]
     again = type(config).from_json(config.to_json())
     assert again == config
-    assert json.loads(config.to_json()) == dataclasses.asdict(config)
+    written = {n: list(v) if isinstance(v, tuple) else v for n, v in dataclasses.asdict(config).items()}
+    assert json.loads(config.to_json()) == written
     with pytest.raises(dataclasses.FrozenInstanceError):
         config.d_model = 3
     model, run = build(name)

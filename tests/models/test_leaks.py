@@ -82,7 +82,7 @@ class Decoder(torch.nn.Module):
 
 SOUND = {
     "gpt": gpt,
-    "gpt post-norm": partial(gpt, norm_first=False),
+    "gpt post-norm": partial(gpt, norm_placement="post"),
     "lstm": lambda: LSTMLanguageModel(V, D, num_layers=2).eval(),
     "transformer": Decoder,
 }
@@ -178,7 +178,7 @@ def test_noise_cannot_be_predicted_and_a_leak_predicts_it():
 def hidden_token(objective):
     def loss_fn(model, ids, generator):
         inputs, targets = objective(ids, generator=generator)
-        return masked_lm_loss(model(inputs, where=targets != -100).masked_lm, targets)
+        return masked_lm_loss(model(inputs, predict_mask=targets != -100).masked_lm, targets)
 
     return loss_fn
 

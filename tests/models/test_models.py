@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from pioneers.layers import FeedForward
+from pioneers.layers import FeedForward, padding_mask
 from pioneers.models import (
     BERT,
     GPT,
@@ -61,7 +61,7 @@ def build(config):
 
 EVERY = [
     GPT_TINY,
-    GPT_TINY.replace(norm_first=False),
+    GPT_TINY.replace(norm_placement="post"),
     BERT_TINY,
     SEQ2SEQ_TINY,
     SEQ2SEQ_TINY.replace(norm_placement="sandwich"),
@@ -82,8 +82,15 @@ def test_vit_without_positions_is_blind_to_the_order_of_patches():
     model, (images,) = build(VIT_TINY)
     flipped = images.unflatten(2, (3, 5)).flip(2).flatten(2, 3)  # the three rows of patches, bottom up
     assert not torch.allclose(model(images), model(flipped), atol=1e-5)
-    nn.init.zeros_(model.position.table)
+    nn.init.zeros_(model.embed.position.table)
     torch.testing.assert_close(model(images), model(flipped), atol=1e-5, rtol=0)
+
+
+def test_vit_computes_the_class_token_alone_in_training_with_the_same_result():
+    model, (images,) = build(VIT_TINY.replace(dropout=0.0))
+    states = model.head(model.hidden_states(images)[:, 0])
+    torch.testing.assert_close(model.train()(images), states, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(model.eval()(images), states, atol=1e-5, rtol=1e-5)
 
 
 def count(model_class, config):
@@ -206,14 +213,14 @@ def test_transformer_equals_pytorchs():
         src_key_padding_mask=padded,
         memory_key_padding_mask=padded,
     )
-    got = ours(source, target, lengths=lengths)
-    torch.testing.assert_close(got, hidden @ ours.token.weight.T, atol=1e-5, rtol=1e-5)
+    got = ours(source, target, mask=padding_mask(lengths, 7))
+    torch.testing.assert_close(got, hidden @ ours.embed.token.weight.T, atol=1e-5, rtol=1e-5)
 
 
 def test_source_padding_changes_nothing():
     model, (source, target) = build(SEQ2SEQ_TINY)
     short = model(source[:1, :4], target[:1])
-    padded = model(source, target, lengths=torch.tensor([4, 11, 1, 2, 3, 5, 7]))
+    padded = model(source, target, mask=padding_mask(torch.tensor([4, 11, 1, 2, 3, 5, 7])))
     torch.testing.assert_close(padded[:1], short, atol=1e-5, rtol=1e-5)
 
 
@@ -264,9 +271,7 @@ def test_impossible_dropout_is_refused(dropout):
 
 
 def test_unknown_activations_and_placements_are_refused():
-    with pytest.raises(
-        ValueError, match=r"GPTConfig: activation must be one of relu, .*swiglu.*, not 'tanh'"
-    ):
+    with pytest.raises(ValueError, match=r"GPTConfig: activation must be one of relu, .*swish, not 'tanh'"):
         GPT_TINY.replace(activation="tanh")
     with pytest.raises(ValueError, match="norm_placement must be one of pre, post, sandwich, not 'both'"):
         SEQ2SEQ_TINY.replace(norm_placement="both")

@@ -13,7 +13,7 @@ def test_logits_only_where_something_is_to_be_predicted():
     assert model.masked_lm.lm_head.weight is model.bert.embed.token.weight
     inputs, targets = masked_lm(torch.randint(5, V, (B, T)), mask_id=4, vocab_size=V, mask_prob=0.4)
     where = targets != -100
-    few, all_of_them = model(inputs, where=where), model(inputs)
+    few, all_of_them = model(inputs, predict_mask=where), model(inputs)
     assert all_of_them.masked_lm.shape == (B, T, V)
     assert all_of_them.next_sentence.shape == (B, 2)
     assert 0 < where.sum() < B * T

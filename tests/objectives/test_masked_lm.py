@@ -73,5 +73,5 @@ def test_bad_shares_are_refused():
     ids = torch.full((1, 3), 7)
     with pytest.raises(ValueError, match="must sum to 1"):
         corrupt(ids, shares=(0.8, 0.1, 0.2))
-    with pytest.raises(ValueError, match=r"mask_prob must lie in \(0, 1\], not 15"):
+    with pytest.raises(ValueError, match=r"mask_prob must be in \(0, 1\], not 15"):
         corrupt(ids, mask_prob=15)

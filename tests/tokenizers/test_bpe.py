@@ -135,7 +135,7 @@ def test_gpt2s_files_are_written(tokenizer, tmp_path):
     again = type(tokenizer).from_gpt2(tmp_path / "merges.txt", tmp_path / "vocab.json")
     assert (again.merges, again.special_ids) == (named.merges, named.special_ids)
     alike = ByteLevelBPE([(64, 65), (256, 66), (65, 66), (64, 258)])  # ab+c and a+bc
-    with pytest.raises(ValueError, match=r"two tokens are spelled alike, .* cannot say: use save"):
+    with pytest.raises(ValueError, match=r"two tokens have the same spelling, .* cannot express: use save"):
         alike.save_gpt2(tmp_path / "merges.txt", tmp_path / "vocab.json")
 
 

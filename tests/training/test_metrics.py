@@ -121,7 +121,7 @@ def test_numbers_json_does_not_have_become_null(tmp_path):
 
 def test_metrics_that_cannot_be_written_are_named(tmp_path):
     (tmp_path / "file").touch()
-    reason = r"run\.jsonl \(.+\); cure that and start again: a run with a checkpoint goes on from it"
+    reason = r"run\.jsonl \(.+\); fix that and start again: a run with a checkpoint resumes from it"
     with pytest.raises(OSError, match=rf"cannot write the metrics to .*{reason}"):
         fit(tiny_gpt(), lm_loss, batches, CONFIG, metrics=tmp_path / "file" / "run.jsonl")
 
@@ -136,12 +136,12 @@ def test_a_disk_that_fills_up_while_training_is_named(tmp_path):
             path.symlink_to("/dev/full")
         return batches(step)
 
-    with pytest.raises(OSError, match=r"metrics to .*run\.jsonl \(No space left on device\); cure that"):
+    with pytest.raises(OSError, match=r"metrics to .*run\.jsonl \(No space left on device\); fix that"):
         fit(tiny_gpt(), lm_loss, filling, CONFIG, metrics=path)
 
 
 def test_a_missing_metrics_file_is_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"no metrics at .*run.jsonl; they are written by fit"):
+    with pytest.raises(FileNotFoundError, match=r"there are no metrics at .*run.jsonl; fit"):
         read_metrics(tmp_path / "run.jsonl")
 
 
@@ -215,11 +215,11 @@ def test_watching_a_number_that_is_not_there_says_so():
 def test_weights_are_not_a_checkpoint_nor_of_another_model(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_weights(path, tiny_gpt())
-    with pytest.raises(ValueError, match="holds weights alone: load them with load_weights, or give the"):
+    with pytest.raises(ValueError, match="holds only weights: load them with load_weights, or name the"):
         fit(tiny_gpt(), lm_loss, batches, CONFIG, checkpoint=path)
     with pytest.raises(ValueError, match=r"another model: .* tensors differ"):
         load_weights(path, GPT(GPTConfig(vocab_size=11, max_seq_len=7, d_model=6, num_layers=1, num_heads=2)))
-    with pytest.raises(ValueError, match="holds weights alone"):
+    with pytest.raises(ValueError, match="holds only weights"):
         saved_step(path)
-    with pytest.raises(FileNotFoundError, match="no checkpoint at"):
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint at"):
         load_weights(tmp_path / "nothing", tiny_gpt())

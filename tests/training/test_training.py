@@ -110,13 +110,15 @@ def test_a_killed_process_leaves_a_checkpoint_that_resumes(tmp_path):
 
 def test_missing_and_truncated_checkpoints_say_what_to_do(tmp_path):
     path = tmp_path / "run.safetensors"
-    with pytest.raises(FileNotFoundError, match=re.escape(f"no checkpoint at {path}; check the path")):
+    with pytest.raises(
+        FileNotFoundError, match=re.escape(f"there is no checkpoint at {path}; check the path")
+    ):
         load_checkpoint(path, tiny_gpt())
     fit(tiny_gpt(), lm_loss, batches(), CONFIG, checkpoint=path)
     whole = path.read_bytes()
     for part in (0, 5, 100, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:part])
-        with pytest.raises(ValueError, match=r"truncated or damaged.*delete it and start training again"):
+        with pytest.raises(ValueError, match=r"truncated or damaged.*delete it and train again"):
             fit(tiny_gpt(), lm_loss, batches(), CONFIG, checkpoint=path)
 
 

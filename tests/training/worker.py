@@ -1,4 +1,4 @@
-"""Runs under torchrun for test_processes.py: trains in several ways, leaves what came of it in a folder."""
+"""Runs under torchrun for test_distributed.py: trains in several ways, leaves what came of it in a folder."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from torch import nn
 from pioneers.models import GPT, GPTConfig
 from pioneers.objectives import causal_lm, causal_lm_loss
 from pioneers.training import TrainConfig, fit
-from pioneers.training.processes import rank
+from pioneers.training.distributed import rank
 
 CONFIG = TrainConfig(max_steps=8, lr=1e-2, log_every=2, checkpoint_every=3, precision="fp32")
 

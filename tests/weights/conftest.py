@@ -32,17 +32,17 @@ def make_theirs(transformers):
     def make(architecture, **changes):
         if architecture.startswith("GPT2"):
             sizes = {"vocab_size": V, "n_positions": T, "n_embd": D, "n_layer": LAYERS, "n_head": H}
-            config = transformers.GPT2Config(**sizes, bos_token_id=0, eos_token_id=0, **changes)
+            config = transformers.GPT2Config(**(sizes | {"bos_token_id": 0, "eos_token_id": 0} | changes))
         else:
             sizes = {"hidden_size": D, "num_hidden_layers": LAYERS, "num_attention_heads": H}
             sizes["intermediate_size"] = 4 * D
             if architecture.startswith("Bert"):
-                config = transformers.BertConfig(
-                    **sizes, vocab_size=V, max_position_embeddings=T, type_vocab_size=3, **changes
-                )
+                sizes |= {"vocab_size": V, "max_position_embeddings": T, "type_vocab_size": 3}
+                config = transformers.BertConfig(**(sizes | changes))
             else:
-                images = {"image_size": 15, "patch_size": 5, "num_labels": 7}
-                config = transformers.ViTConfig(**sizes, **(images | changes))
+                images = {"image_size": 15, "patch_size": 5}
+                images |= {} if "id2label" in changes else {"num_labels": 7}
+                config = transformers.ViTConfig(**(sizes | images | changes))
         model = getattr(transformers, architecture)(config)
         generator = torch.Generator().manual_seed(0)
         for p in model.parameters():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pioneers.models import GPT, GPTConfig
-from pioneers.weights import tables, to_ours
+from pioneers.weights import gpt2, to_ours
 
 LENGTHS = (7, 4, 2)
 
@@ -22,7 +22,7 @@ def pair(make_theirs):
             num_heads=config.n_head,
         )
     )
-    ours.load_state_dict(to_ours(theirs.state_dict(), tables.GPT2, drop=tables.GPT2_DROP), strict=False)
+    ours.load_state_dict(to_ours(theirs.state_dict(), gpt2.TENSORS, drop=gpt2.TIED), strict=False)
     return ours.eval(), theirs
 
 
@@ -46,7 +46,7 @@ def test_gpt2_has_hugging_faces_logits_and_gradients_with_padding(side, pair):
     (got * weights).sum().backward()
     (expected * weights).sum().backward()
     wanted = {name: p.grad for name, p in theirs.named_parameters()}
-    wanted = to_ours(wanted, tables.GPT2, drop=tables.GPT2_DROP)
+    wanted = to_ours(wanted, gpt2.TENSORS, drop=gpt2.TIED)
     mine = {name: p.grad for name, p in ours.named_parameters()}
     assert mine.keys() == wanted.keys()
     for name, grad in mine.items():

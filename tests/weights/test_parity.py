@@ -14,9 +14,12 @@ from pioneers import from_pretrained
 from pioneers.compat import import_torchvision
 from pioneers.layers import padding_mask
 from pioneers.models import BERT, GPT, BERTConfig, GPTConfig, MaskedLMHead, ViT, ViTConfig
-from pioneers.weights import tables, to_ours, to_theirs
+from pioneers.weights import bert as bert_tables
+from pioneers.weights import gpt2 as gpt2_tables
+from pioneers.weights import to_ours, to_theirs, vit, vit_timm, vit_torchvision
 
 V, T, D, H, LAYERS = 31, 11, 12, 3, 2
+DROP = (*gpt2_tables.STORED_MASKS, *gpt2_tables.TIED)
 VIT = ViTConfig(image_size=15, patch_size=5, num_classes=7, d_model=D, num_layers=LAYERS, num_heads=H)
 
 
@@ -72,7 +75,7 @@ def gpt2(tmp_path):
     )
     ours = GPT(GPTConfig(vocab_size=V, max_seq_len=T, d_model=D, num_layers=LAYERS, num_heads=H))
     checkpoint = on_disk(randomised(theirs), tmp_path)
-    return load(ours, checkpoint, tables.GPT2, tables.GPT2_DROP, tied=["lm_head.weight"]), theirs, checkpoint
+    return load(ours, checkpoint, gpt2_tables.TENSORS, DROP, tied=["lm_head.weight"]), theirs, checkpoint
 
 
 def test_gpt2_has_hugging_faces_logits_and_gradients(gpt2):
@@ -109,9 +112,9 @@ def bert(tmp_path):
     body = {name: t for name, t in checkpoint.items() if name.startswith("bert.")}
     head = {name: t for name, t in checkpoint.items() if name.startswith("cls.predictions.")}
     ours = BERT(BERTConfig(vocab_size=V, max_seq_len=T, d_model=D, num_layers=LAYERS, num_heads=H))
-    load(ours, body, tables.BERT, tables.BERT_DROP)
+    load(ours, body, bert_tables.TENSORS)
     mlm = MaskedLMHead(ours)
-    load(mlm, head, tables.MASKED_LM_HEAD, tables.MASKED_LM_HEAD_DROP, tied=["lm_head.weight"])
+    load(mlm, head, bert_tables.MASKED_LM_HEAD, bert_tables.TIED, tied=["lm_head.weight"])
     return ours, mlm, theirs, body
 
 
@@ -149,7 +152,7 @@ def test_bert_for_pretraining_has_hugging_faces_logits_and_gradients(lengths, ma
     ids, segments = torch.randint(V, (2, 7)), torch.randint(3, (2, 7))
     mask = None if lengths is None else padding_mask(torch.tensor(lengths), 7)
     real = torch.ones(2, 7, dtype=torch.bool) if mask is None else mask[:, 0, 0]
-    got = ours(ids, segment_ids=segments, mask=mask, where=real)
+    got = ours(ids, segment_ids=segments, mask=mask, predict_mask=real)
     out = theirs(input_ids=ids, token_type_ids=segments, attention_mask=real.long())
     assert_same(got.masked_lm, out.prediction_logits[real])
     assert_same(got.next_sentence, out.seq_relationship_logits)
@@ -181,13 +184,13 @@ def vit_pair(kind, tmp_path):
             mlp_dim=4 * D,
             num_classes=7,
         )
-        checkpoint, table = randomised(theirs).state_dict(), tables.VIT_TORCHVISION
+        checkpoint, table = randomised(theirs).state_dict(), vit_torchvision.TENSORS
     elif kind == "timm":
         module = library("timm").models.vision_transformer
         theirs = module.VisionTransformer(
             img_size=15, patch_size=5, embed_dim=D, depth=LAYERS, num_heads=H, num_classes=7
         )
-        checkpoint, table = randomised(theirs).state_dict(), tables.VIT_TIMM
+        checkpoint, table = randomised(theirs).state_dict(), vit_timm.TENSORS
     else:
         module = library("transformers")
         config = module.ViTConfig(
@@ -198,7 +201,7 @@ def vit_pair(kind, tmp_path):
         theirs.config.layer_norm_eps = 1e-6
         for norm in (m for m in theirs.modules() if isinstance(m, nn.LayerNorm)):
             norm.eps = 1e-6
-        checkpoint, table = on_disk(theirs, tmp_path), tables.VIT_HF
+        checkpoint, table = on_disk(theirs, tmp_path), vit.CLASSIFIER
     return load(ViT(VIT), checkpoint, table), theirs, checkpoint, table
 
 
@@ -211,7 +214,7 @@ def test_vit_has_the_other_librarys_logits_and_gives_its_weights_back(kind, tmp_
     got = ours(images)
     assert_same(got, expected)
     names = {"torchvision": "class_token", "timm": "cls_token", "transformers": "vit.embeddings.cls_token"}
-    assert_same_gradients(ours, theirs, got, expected, [("cls_token.vector", names[kind])])
+    assert_same_gradients(ours, theirs, got, expected, [("embed.cls_token", names[kind])])
     back = to_theirs(ours.state_dict(), table)
     assert back.keys() == checkpoint.keys()
     assert all(torch.equal(back[name], checkpoint[name]) for name in back)
@@ -220,11 +223,11 @@ def test_vit_has_the_other_librarys_logits_and_gives_its_weights_back(kind, tmp_
 def test_gpt2_and_bert_give_the_weights_back(gpt2, bert):
     gpt, _, gpt_checkpoint = gpt2
     mine = {name: t for name, t in gpt.state_dict().items() if name != "lm_head.weight"}
-    back = to_theirs(mine, tables.GPT2)
+    back = to_theirs(mine, gpt2_tables.TENSORS)
     assert {n for n in gpt_checkpoint if n != "lm_head.weight"} == back.keys()
     assert all(torch.equal(back[name], gpt_checkpoint[name]) for name in back)
     encoder, _, _, body = bert
-    back = to_theirs(encoder.state_dict(), tables.BERT)
+    back = to_theirs(encoder.state_dict(), bert_tables.TENSORS)
     assert back.keys() == body.keys()
     assert all(torch.equal(back[name], body[name]) for name in back)
 
@@ -232,13 +235,13 @@ def test_gpt2_and_bert_give_the_weights_back(gpt2, bert):
 def test_only_what_is_to_be_dropped_is():
     checkpoint = {f"transformer.h.{i}.attn.bias": torch.ones(1) for i in (0, 13)}
     wpe = torch.randn(5, 3)
-    ours = to_ours({**checkpoint, "transformer.wpe.weight": wpe}, tables.GPT2, drop=tables.GPT2_DROP)
+    ours = to_ours({**checkpoint, "transformer.wpe.weight": wpe}, gpt2_tables.TENSORS, drop=DROP)
     assert ours.keys() == {"embed.position.table"}
     assert torch.equal(ours["embed.position.table"], wpe)
 
 
 def test_a_tensor_without_a_name_is_never_dropped_in_silence():
     with pytest.raises(ValueError, match=r"holds 'transformer\.h\.0\.extra', which this model does not have"):
-        to_ours({"transformer.h.0.extra": torch.zeros(1)}, tables.GPT2)
+        to_ours({"transformer.h.0.extra": torch.zeros(1)}, gpt2_tables.TENSORS)
     with pytest.raises(ValueError, match=r"1 tensors have no name on the other side, first 'surprise'"):
-        to_theirs({"surprise": torch.zeros(1)}, tables.GPT2)
+        to_theirs({"surprise": torch.zeros(1)}, gpt2_tables.TENSORS)

@@ -76,5 +76,5 @@ def test_bert_of_the_real_size_fills_the_same_gaps(tmp_path, transformers, publi
     torch.testing.assert_close(got.next_sentence, out.seq_relationship_logits, atol=1e-3, rtol=1e-4)
     assert torch.equal(got.masked_lm.argmax(-1), out.prediction_logits.argmax(-1))
     assert len(set(got.masked_lm[0].argmax(-1).tolist())) > 5
-    (filled,) = ours(batch, segment_ids=segments, where=batch == ids[gap]).masked_lm.argmax(-1)
+    (filled,) = ours(batch, segment_ids=segments, predict_mask=batch == ids[gap]).masked_lm.argmax(-1)
     assert filled == out.prediction_logits[0, gap].argmax()

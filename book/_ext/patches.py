@@ -1,0 +1,68 @@
+"""Three changes to the libraries that run notebooks, where they offer no way to ask for it.
+
+- MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
+- MyST-NB: the notebook it writes down has the outputs that came from the cache.
+- nbclient: a run ends with a look at the most memory that its process held; the cache keeps the number.
+
+They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
+"""
+
+import copy
+import re
+from pathlib import Path
+
+from myst_nb.core import render
+from myst_nb.core.execute.cache import NotebookClientCache
+from nbclient import NotebookClient
+from nbconvert.preprocessors import CoalesceStreamsPreprocessor
+from nbformat import NotebookNode
+
+VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2"}
+
+
+def join_pieces(outputs):
+    """What a cell prints may come in pieces. MyST-NB would break lines between them, and write them twice."""
+    cell = NotebookNode(outputs=copy.deepcopy(outputs))
+    return CoalesceStreamsPreprocessor().preprocess_cell(cell, {}, 0)[0].outputs
+
+
+def peak_memory(pid):
+    """The most bytes that a process has held; None where the system keeps no such record."""
+    status = Path(f"/proc/{pid}/status")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status.read_text() if status.is_file() else "")
+    return int(found[1]) * 1024 if found else None
+
+
+def record_memory():
+    end = NotebookClient._async_cleanup_kernel
+
+    async def record_and_end(client):
+        client.nb.metadata["peak_memory"] = peak_memory(client.km.provisioner.pid)
+        await end(client)
+
+    NotebookClient._async_cleanup_kernel = record_and_end
+
+
+def keep_outputs():
+    """MyST-NB writes down the notebook that it has read, which lacks the outputs that came from the cache."""
+    start = NotebookClientCache.start_client
+
+    def start_and_fill(client):
+        read = client.notebook
+        start(client)
+        read.update(client.notebook)
+
+    NotebookClientCache.start_client = start_and_fill
+
+
+def apply():
+    """Change the libraries, once."""
+    if render.coalesce_streams is not join_pieces:
+        record_memory()
+        keep_outputs()
+        render.coalesce_streams = join_pieces
+
+
+def setup(app):
+    apply()
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,186 @@
+"""Exercise 3.5: the loss with smoothed labels, in nats per real token. The target -100 marks padding."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float = 0.1) -> Tensor:
+    """Cross-entropy with smoothed labels, in nats per real token: (B, T, V) and (B, T) → ()."""
+    real = targets != -100
+    log_p = logits[real].log_softmax(dim=-1)
+    of_right = log_p.gather(1, targets[real][:, None])[:, 0]
+    return -((1 - smoothing) * of_right + smoothing * log_p.mean(dim=-1)).mean()
+'''
+LOSSES = ("cross_entropy", "cross_entropy_loss", "linear_cross_entropy")
+LOSSES += ("nll_loss", "nll_loss_nd", "nll_loss2d", "kl_div")
+ex = exercise(
+    "3.5", ANSWER, points=12, minutes=14, difficulty=2, reread="sec-label-smoothing",
+    equation="eq-smoothing", refuse=LOSSES,
+)
+
+
+@ex.maker
+def predictions(normal, targets, V, size=3, **given):
+    """Logits of a given ``size`` for these targets."""
+    wanted = torch.tensor(targets)
+    return {"logits": size * normal(*wanted.shape, V), "targets": wanted} | given
+
+
+_ = -100
+PADDED = [[3, 6, 1, 2, _], [5, 2, _, _, _], [4, 4, 0, 6, 2]]
+ex.probe("three sentences of different lengths", targets=PADDED, V=7)
+ex.probe("no padding", targets=[[1, 0, 4], [2, 2, 3]], V=5)
+ex.probe("much smoothing", targets=PADDED, V=11, smoothing=0.4)
+ex.probe("no smoothing", targets=[[3, 1, _], [0, _, _]], V=5, smoothing=0.0)
+ex.probe("one token, one sentence", targets=[[2]], V=3)
+ex.probe("a sentence of padding only", targets=[[1, 3, 2], [_, _, _]], V=5, smoothing=0.2)
+ex.probe("numbers with gaps in memory", targets=PADDED, V=7, strided=True)
+FOUR = [[_, _, _], [12, 0, _], [5, 5, 5], [1, _, _]]
+ex.hidden("a first sentence of padding only", targets=FOUR, V=13, size=4)
+ex.hidden("all of it smoothed", targets=FOUR, V=13, size=1, smoothing=1.0)
+ex.hidden("a sure model", targets=FOUR, V=13, size=40, smoothing=0.3)
+
+
+@ex.law("a number added to all logits of a position changes nothing", "The softmax sees differences only.")
+def lifted(run, probe):
+    logits = probe.args["logits"]
+    return run(probe.having("law", logits=logits + 5 * logits[..., :1])), run(probe)
+
+
+@ex.law("what is predicted in the padding changes nothing", "Nothing is asked there.")
+def other_padding(run, probe):
+    padding = (probe.args["targets"] == _)[..., None]
+    return run(probe.having("law", logits=probe.args["logits"] * (1 - 3 * padding.float()))), run(probe)
+
+
+ALL = ("logits[real]", "logits")
+PICKED, SMOOTH, MEAN = "gather(1, targets[real][:, None])[:, 0]", "smoothing * log_p.mean(dim=-1)", ").mean()"
+LOSS = f"(1 - smoothing) * of_right + {SMOOTH}"
+ex.wrong(
+    "-100 looked up as a token",
+    "-100 is no token: put any token in its place (clamp) before gather, and leave it out afterwards.",
+    [ALL, (PICKED, "gather(-1, targets[..., None])[..., 0]"), (MEAN, ")[real].mean()")],
+    believes="gather skips what it does not find",
+    shows=lambda symptom: symptom.stage == "runs" and "out of bounds" in symptom.case.outcome.error,
+)
+ex.wrong(
+    "-100 looked up as a token",
+    "-100 is no token: put any token in its place (clamp) before gather, and leave it out afterwards.",
+    [ALL, (f"log_p.{PICKED}", "(log_p * F.one_hot(targets, logits.shape[-1])).sum(-1)"),
+     (MEAN, ")[real].mean()")], believes="the mark is a token like any other",
+    shows=lambda symptom: symptom.stage == "runs" and "non-negative" in symptom.case.outcome.error,
+)
+UNEVEN = (
+    "the right token gets no share of ε",
+    "ε is spread over all V tokens, the right one among them: its target is 1 - ε + ε/V, theirs ε/V.",
+)
+ex.wrong(
+    *UNEVEN,
+    (SMOOTH, "smoothing * (log_p.sum(dim=-1) - of_right) / (logits.shape[-1] - 1)"),
+    believes="the other tokens share ε among themselves",
+)
+ex.wrong(
+    *UNEVEN,
+    (SMOOTH, "smoothing * (log_p.mean(dim=-1) - of_right / logits.shape[-1])"),
+    believes="1 - ε stands in the place of the right token",
+)
+COUNTED = (
+    "padding counts as tokens",
+    "The mean is over real tokens: leave the others out of the sum and out of its number.",
+)
+ex.wrong(
+    *COUNTED,
+    (MEAN, ").sum() / targets.numel()"), believes="zero loss for padding, and then the mean",
+)
+ex.wrong(
+    *COUNTED,
+    [ALL, (PICKED, "gather(-1, targets.clamp(min=0)[..., None])[..., 0]")], believes="padding is token 0",
+)
+ex.wrong(
+    "the penalty counts the padding",
+    "Both parts of the loss are means over real tokens, the average cost of all tokens too.",
+    ("log_p.mean(dim=-1)", "logits.log_softmax(dim=-1).mean()"),
+    believes="only the first part has to do with targets",
+)
+ex.wrong(
+    "each sentence counts the same",
+    "The mean is over tokens: a long sentence has more of them, and more weight.",
+    [("return -(", "loss = -("),
+     (MEAN, ")\n    return torch.stack([row.mean() for row in loss.split(real.sum(1).tolist())]).mean()")],
+    believes="a loss per sentence, then the mean",
+)
+ex.wrong(
+    "a sum over tokens",
+    "The loss is a mean per real token, or its size would change with every batch.",
+    (MEAN, ").sum()"), believes="every token adds its cost",
+)
+ex.wrong(
+    "a sum over the vocabulary",
+    "The second part is ε times the mean cost of the V tokens; a sum is V times as much.",
+    ("log_p.mean", "log_p.sum"), believes="ε times the cost of all tokens",
+)
+ex.wrong(
+    "smoothing is ignored",
+    "This is the usual cross-entropy: the target here has ε/V on every token.",
+    (LOSS, "of_right"), believes="the loss is the usual one",
+)
+ex.wrong(
+    "smoothing always 0.1",
+    "0.1 is only the default: use the parameter smoothing.",
+    [("(1 - smoothing)", "0.9"), (SMOOTH, "0.1 * log_p.mean(dim=-1)")], believes="ε is 0.1",
+)
+ex.wrong(
+    "the right cost is not reduced",
+    "The target is a distribution: what is spread over all tokens is taken from the right one, 1 - ε.",
+    ("(1 - smoothing) * ", ""), believes="smoothing comes on top of the loss",
+)
+ex.wrong(
+    "the prediction is smoothed",
+    "The target is smoothed, not the prediction: the logarithm is taken of p alone.",
+    [("of_right +", "of_right.exp() +"), (f"{SMOOTH}{MEAN}", "smoothing / logits.shape[-1]).log().mean()")],
+    believes="the model's probabilities are smoothed",
+)
+ex.wrong(
+    "the softmax is missing",
+    "Logits are no probabilities: log p is logits.log_softmax(-1).",
+    (".log_softmax(dim=-1)", ""), believes="logits are log-probabilities",
+)
+ex.wrong(
+    "the logarithm is missing",
+    "The cost of a token is -log p, not -p.",
+    ("log_softmax", "softmax"), believes="the cost of a token is its probability",
+)
+ex.wrong(
+    "softmax over the positions",
+    "Each position has a distribution over the vocabulary: the last axis.",
+    ("logits[real].log_softmax(dim=-1)", "logits.log_softmax(dim=1)[real]"), believes="the positions compete",
+)
+ex.wrong(
+    "the library does the work",
+    "",
+    (f"-({LOSS}{MEAN}", "F.cross_entropy(logits[real], targets[real], label_smoothing=smoothing)"),
+    believes="the library has it",
+)
+ex.wrong(
+    "the library does the work",
+    "",
+    [("    real", "    from pioneers.objectives import seq2seq_loss\n\n    real"),
+     (f"-({LOSS}{MEAN}", "seq2seq_loss(logits, targets, label_smoothing=smoothing)")],
+    believes="a function of the package is an answer",
+)
+
+ex.right("the target as a distribution", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    real, V = targets != -100, logits.shape[-1]
+    q = (1 - smoothing) * F.one_hot(targets[real], V) + smoothing / V
+    return -(q * logits[real].log_softmax(-1)).sum(-1).mean()
+''')
+ex.right("padding as token 0 with weight 0", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    cost = logits.logsumexp(-1, keepdim=True) - logits
+    real = (targets != -100).to(logits.dtype)
+    right = cost.gather(-1, targets.clamp(min=0)[..., None])[..., 0]
+    loss = (1 - smoothing) * right + smoothing * cost.mean(-1)
+    return (loss * real).sum() / real.sum()
+''')

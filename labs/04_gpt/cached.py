@@ -1,0 +1,169 @@
+"""Exercise 4.6: attention of the newest tokens over a key/value cache.
+
+Queries and keys are (B, H, T, K), values (B, H, T, L) with L beside K; the cache holds P earlier tokens.
+"""
+
+from itertools import pairwise
+
+import torch
+
+from pioneers.checks.building import exercise
+from pioneers.checks.draw import normals
+
+ANSWER = '''
+def cached_attention(q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Tensor) -> Tensor:
+    """Causal attention of T new tokens over P earlier ones and themselves, (B, H, T, L)."""
+    P, T = past_k.shape[2], q.shape[2]
+    k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    seen = torch.ones(T, P + T, device=q.device).tril(P).bool()
+    return scores.masked_fill(~seen, -math.inf).softmax(-1) @ v
+'''
+ex = exercise(
+    "4.6", ANSWER, points=14, minutes=20, difficulty=3, reread=("sec-kv-cache", "sec-gpt-heads"),
+    equation="eq-kv-cache",
+)
+
+ex.inputs(q="B H T K", k="B H T K", v="B H T L", past_k="B H P K", past_v="B H P L")
+ex.probe("one new token", B=2, H=3, P=5, T=1, K=7, L=5)
+ex.probe("three new tokens at once", B=2, H=3, P=4, T=3, K=5, L=7)
+ex.probe("more new tokens than old ones", B=1, H=2, P=2, T=5, K=3, L=3)
+ex.probe("an empty cache: the prompt", B=2, H=1, P=0, T=5, K=3, L=7)
+ex.probe("a batch of one, one head", B=1, H=1, P=7, T=2, K=5, L=3)
+ex.probe("double precision", B=2, H=3, P=5, T=2, K=7, L=3, dtype=torch.float64)
+ex.probe("bfloat16", B=2, H=1, P=3, T=2, K=5, L=3, dtype=torch.bfloat16)
+ex.probe("numbers with gaps in memory", B=1, H=3, P=2, T=3, K=5, L=7, strided=True)
+ex.hidden("a long past", B=1, H=2, P=29, T=1, K=5, L=7)
+ex.hidden("a single token, nothing before it", B=2, H=3, P=0, T=1, K=7, L=5)
+ex.hidden("two new tokens, one old", B=3, H=1, P=1, T=2, K=11, L=2)
+
+
+@ex.law(
+    "token by token or all at once, the result is the same",
+    "Appending a token changes nothing in any earlier position.",
+)
+def in_pieces(run, probe):
+    """Eleven tokens at once, and in pieces of 4, 1, 3, 1 and 2."""
+    normal = normals(462)
+    q, k, v = normal(2, 3, 11, 5), normal(2, 3, 11, 5), normal(2, 3, 11, 7)
+
+    def step(start, end):
+        new = {name: x[:, :, start:end] for name, x in (("q", q), ("k", k), ("v", v))}
+        return run(probe.having("law", **new, past_k=k[:, :, :start], past_v=v[:, :, :start]))
+
+    pieces = [step(start, end) for start, end in pairwise([0, 4, 5, 8, 9, 11])]
+    return step(0, 11), torch.cat(pieces, dim=2)
+
+
+CAUSAL = {"section": "sec-causal", "equation": "eq-mask"}
+
+
+@ex.law(
+    "the past does not depend on the future", "A causal mask cuts every path back.",
+    on="three new tokens at once", **CAUSAL,
+)
+def later_changed(run, probe):
+    changed = {name: probe.args[name].clone() for name in ("k", "v")}
+    for x in changed.values():
+        x[:, :, 2] += 10
+    return run(probe)[:, :, :2], run(probe.having("law", **changed))[:, :, :2]
+
+
+KEYS, VALUES = "torch.cat((past_k, k), dim=2)", "torch.cat((past_v, v), dim=2)"
+WEIGHTS = "scores.masked_fill(~seen, -math.inf).softmax(-1)"
+ex.wrong(
+    "the cache comes back too",
+    "What is asked for are the outputs alone; whoever calls has the keys and values already.",
+    ("softmax(-1) @ v", "softmax(-1) @ v, k, v"), believes="a step returns the longer cache",
+    shows=lambda symptom: symptom.case.outcome.kind in ("tuple", "list"),
+)
+ex.wrong(
+    "only the keys are kept",
+    "The weights have a place for each of P + T tokens, and each needs its value: append to both.",
+    (VALUES, "v"), believes="a cache is for keys",
+)
+ex.wrong(
+    "aligned top left",
+    "The first new token stands at position P, not at 0: it sees the whole cache and itself.",
+    (".tril(P)", ".tril()"), believes="tril is the causal mask", section="sec-kv-cache",
+)
+ex.wrong(
+    "the new tokens see each other",
+    "Several new tokens at once still come one after another: a later one is hidden from an earlier.",
+    (".tril(P)", ""), believes="with a cache no mask is needed", **CAUSAL,
+)
+ex.wrong(
+    "a token does not see itself",
+    "The sum runs over s ≤ t: a token's own key and value count too.",
+    (".tril(P)", ".tril(P - 1)"), believes="the mask hides the diagonal too",
+)
+ex.wrong(
+    "the past is forgotten",
+    "The new queries ask all keys, those of the cache too.",
+    [("P, T = past_k.shape[2]", "P, T = 0"), (KEYS, "k"), (VALUES, "v")],
+    believes="the cache saves the past from being asked",
+)
+ex.wrong(
+    "the new keys are left out",
+    "Append first, then attend: the newest token sees itself.",
+    [(KEYS, "past_k"), (VALUES, "past_v"), ("T, P + T", "T, P")],
+    believes="new queries ask what is in the cache",
+)
+ex.wrong(
+    "the past behind the present",
+    "The cache comes first and the new tokens behind it, or the mask meets the wrong keys.",
+    [("(past_k, k)", "(k, past_k)"), ("(past_v, v)", "(v, past_v)")],
+    believes="a set has no order, so append anywhere",
+)
+ex.wrong(
+    "the newest query only",
+    "Each of the T new tokens gets a vector, not the last alone.",
+    ("softmax(-1) @ v", "softmax(-1)[:, :, -1:] @ v"), believes="only the newest token matters",
+)
+ex.wrong(
+    "not scaled",
+    "The scores are divided by √K with a cache too.",
+    (" / math.sqrt(q.shape[-1])", ""), believes="the softmax takes care of the scale", section="sec-scaling",
+    equation="eq-scaled",
+)
+ex.wrong(
+    "masked after the softmax",
+    "The hidden keys have already taken their share, so the weights that remain no longer sum to one.",
+    (WEIGHTS, "scores.softmax(-1).masked_fill(~seen, 0)"), believes="hidden keys get weight 0", **CAUSAL,
+)
+ex.wrong(
+    "a tensor left on the CPU",
+    "",
+    (", device=q.device", ""), believes="everything lives on the CPU",
+)
+ex.wrong(
+    "the library does the work",
+    "",
+    (f"{WEIGHTS} @ v", "F.scaled_dot_product_attention(q, k, v, attn_mask=seen)"),
+    believes="torch's attention is an answer",
+)
+
+ex.right(
+    "positions compared",
+    source="""
+def cached_attention(q, k, v, past_k, past_v):
+    k, v = torch.cat((past_k, k), dim=-2), torch.cat((past_v, v), dim=-2)
+    T, S = q.shape[-2], k.shape[-2]
+    seen = torch.arange(S, device=q.device) <= torch.arange(S - T, S, device=q.device)[:, None]
+    scores = torch.einsum("bhtk,bhsk->bhts", q, k) / q.shape[-1] ** 0.5
+    return torch.einsum("bhts,bhsl->bhtl", scores.masked_fill(~seen, -torch.inf).softmax(-1), v)
+""",
+)
+ex.right(
+    "token by token, each on the keys so far",
+    source="""
+def cached_attention(q, k, v, past_k, past_v):
+    out = []
+    for t in range(q.shape[2]):
+        past_k = torch.cat((past_k, k[:, :, t : t + 1]), dim=2)
+        past_v = torch.cat((past_v, v[:, :, t : t + 1]), dim=2)
+        scores = q[:, :, t : t + 1] @ past_k.mT / math.sqrt(q.shape[-1])
+        out.append(scores.softmax(-1) @ past_v)
+    return torch.cat(out, dim=2)
+""",
+)

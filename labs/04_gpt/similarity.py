@@ -1,0 +1,150 @@
+"""Exercise 4.8: the logits of a similarity task, read at the extract token of both orders.
+
+``hidden`` is (B, 2, T, D), ``input_ids`` (B, 2, T), padded behind the extract token, ``w`` (D, C).
+"""
+
+import torch
+from torch import nn
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def similarity_logits(hidden: Tensor, input_ids: Tensor, extract_id: int, w: Tensor) -> Tensor:
+    """Logits (B, C) from the states (B, 2, T, D) at the extract token of both orders."""
+    states = hidden[input_ids == extract_id].reshape(len(hidden), 2, -1)
+    return states.sum(1) @ w
+'''
+ex = exercise(
+    "4.8", ANSWER, points=7, minutes=10, difficulty=2, reread=("sec-gpt-extract", "sec-gpt-shapes"),
+    equation="eq-tasks-head",
+)
+
+START, DELIMITER, EXTRACT = 21, 22, 23
+
+
+@ex.maker
+def states(normal, D, C, first=(), second=(), input_ids=None, extract_id=EXTRACT, dtype=torch.float32):
+    """Both orders of each pair of a first and a second text, padded with 0, or given ``input_ids``."""
+    pairs = [pair for a, b in zip(first, second, strict=True) for pair in ((a, b), (b, a))]
+    rows = [torch.tensor([START, *a, DELIMITER, *b, EXTRACT]) for a, b in pairs]
+    if input_ids is None:
+        input_ids = nn.utils.rnn.pad_sequence(rows, batch_first=True).unflatten(0, (-1, 2))
+    args = {"hidden": normal(*input_ids.shape, D, dtype=dtype), "input_ids": input_ids}
+    return args | {"extract_id": extract_id, "w": normal(D, C, dtype=dtype)}
+
+
+UNEQUAL = {"first": [[3, 9], [7], [5, 6, 8, 2, 4]], "second": [[4], [8], [1, 3]]}
+ex.probe("pairs of unequal length", **UNEQUAL, D=7, C=2)
+ex.probe("pairs of equal length: no padding", first=[[3, 9], [4, 5]], second=[[6], [2]], D=5, C=3)
+ex.probe("a batch of one", first=[[1, 2, 3]], second=[[4]], D=3, C=2)
+ex.probe("one score for each pair", first=[[5], [6, 7, 8]], second=[[1, 2], [9, 3, 4, 5]], D=11, C=1)
+ex.probe("double precision", **UNEQUAL, D=5, C=3, dtype=torch.float64)
+ex.probe("numbers with gaps in memory", **UNEQUAL, D=3, C=5, strided=True)
+ROWS = [[7, 2, 8, 3, 9, 0], [7, 3, 8, 2, 9, 0], [7, 8, 1, 9, 0, 0], [7, 1, 8, 9, 0, 0]]
+IDS = torch.tensor(ROWS).view(2, 2, 6)
+ex.hidden("an empty text", input_ids=IDS, extract_id=9, D=13, C=4)
+ex.hidden("a single pair", input_ids=IDS[:1], extract_id=9, D=5, C=3)
+
+
+@ex.law(
+    "the order of the two texts does not matter", "A sum does not know its order.",
+    section="sec-gpt-both-orders",
+)
+def orders_swapped(run, probe):
+    swapped = {name: probe.args[name].flip(1) for name in ("hidden", "input_ids")}
+    return run(probe), run(probe.having("law", **swapped))
+
+
+@ex.law("padding leaves the answer alone", "Nothing is read behind the extract token.")
+def padding_changed(run, probe):
+    padding = (probe.args["input_ids"] == 0)[..., None]
+    return run(probe), run(probe.having("law", hidden=probe.args["hidden"] + 10 * padding))
+
+
+READ, JOINED = "hidden[input_ids == extract_id].reshape(len(hidden), 2, -1)", "states.sum(1)"
+ex.wrong(
+    "read at the last position",
+    "In a shorter row that is padding: look for the extract token of each row.",
+    (READ, "hidden[:, :, -1]"), believes="the last column is the end of the text",
+)
+ex.wrong(
+    "read at the first position",
+    "Under the causal mask the start token has seen nothing but itself.",
+    (READ, "hidden[:, :, 0]"), believes="the answer is read at the first token, as in BERT",
+)
+ex.wrong(
+    "read at the last token of the text",
+    "The answer is read at the extract token itself, one further.",
+    ("input_ids == extract_id", "(input_ids == extract_id).roll(-1, -1)"),
+    believes="the extract token only marks the end",
+)
+ex.wrong(
+    "one place for the whole batch",
+    "Rows differ in length, so each has its own place.",
+    (READ, "hidden[:, :, input_ids[0, 0].tolist().index(extract_id)]"),
+    believes="one row shows where the extract token is",
+)
+ex.wrong(
+    "a mean over all tokens",
+    "GPT reads one state of each row, that of the extract token.",
+    (READ, "(hidden * (input_ids != 0)[..., None]).sum(2) / (input_ids != 0).sum(2)[..., None]"),
+    believes="the text is the mean of its tokens",
+)
+ex.wrong(
+    "one order only",
+    "Neither text comes first: the states of both orders are added.",
+    (JOINED, "states[:, 0]"), believes="the second order says nothing new", section="sec-gpt-both-orders",
+)
+ex.wrong(
+    "a mean in place of the sum",
+    "The two states are added; half of that would halve every logit.",
+    (JOINED, "states.mean(1)"), believes="symmetric means average", section="sec-gpt-shapes",
+)
+ex.wrong(
+    "the two states multiplied",
+    "That is symmetric too, but GPT adds.",
+    (JOINED, "states.prod(1)"), believes="similarity is a product", section="sec-gpt-shapes",
+)
+ex.wrong(
+    "the orders subtracted",
+    "A difference changes its sign with the order; a sum does not.",
+    (JOINED, "(states[:, 0] - states[:, 1])"), believes="similarity is a difference",
+    section="sec-gpt-both-orders",
+)
+ex.wrong(
+    "logits for each order",
+    "A pair gets one answer: add the two states before the linear map.",
+    (JOINED, "states"), believes="each row gets its answer", section="sec-gpt-shapes",
+)
+ex.wrong(
+    "probabilities in place of logits",
+    "The softmax is the loss's work; it wants logits.",
+    (f"{JOINED} @ w", f"({JOINED} @ w).softmax(-1)"), believes="a head ends with a softmax",
+    section="sec-gpt-linear-head",
+)
+
+ex.right(
+    "rows and places",
+    source="""
+def similarity_logits(hidden, input_ids, extract_id, w):
+    place = (input_ids == extract_id).int().argmax(-1)
+    rows = torch.arange(len(hidden), device=hidden.device)
+    return (hidden[rows, 0, place[:, 0]] + hidden[rows, 1, place[:, 1]]) @ w
+""",
+)
+ex.right(
+    "a product with the mask",
+    source="""
+def similarity_logits(hidden, input_ids, extract_id, w):
+    here = (input_ids == extract_id).to(hidden.dtype)
+    return torch.einsum("brt,brtd,dc->bc", here, hidden, w)
+""",
+)
+ex.right(
+    "two maps, then the sum",
+    source="""
+def similarity_logits(hidden, input_ids, extract_id, w):
+    logits = hidden[input_ids == extract_id] @ w
+    return logits[0::2] + logits[1::2]
+""",
+)

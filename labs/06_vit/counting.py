@@ -1,0 +1,182 @@
+"""Exercise 6.7: parameters and multiply-adds of a ViT for several patch sizes.
+
+All inputs and results are whole numbers; the counts go beyond what float32 can hold exactly.
+"""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def vit_costs(
+    patch_sizes: Tensor, height: int, width: int, channels: int,
+    d_model: int, num_layers: int, num_classes: int,
+) -> Tensor:
+    """Parameters and multiply-adds for each patch side (K,): (K, 2), int64."""
+    P, D = patch_sizes, d_model
+    N = (height // P) * (width // P)
+    T = N + 1
+    patch_matrix = channels * P**2 * D
+    blocks = num_layers * (12 * D**2 + 13 * D)
+    parameters = (patch_matrix + D) + D + T * D + blocks + 2 * D + (D + 1) * num_classes
+    work = N * patch_matrix + num_layers * (12 * T * D**2 + 2 * T**2 * D) + D * num_classes
+    return torch.stack((parameters, work), dim=1)
+'''
+ex = exercise(
+    "6.7", ANSWER, points=9, minutes=14, difficulty=2, reread=("sec-vit-parameters", "sec-vit-patch-size"),
+    equation="eq-vit-parameters",
+)
+
+
+@ex.maker
+def model(normal, patch_sizes, image, d_model, num_layers, num_classes):
+    """``image`` is (height, width, channels)."""
+    sizes = dict(zip(("height", "width", "channels"), image, strict=True))
+    sizes |= {"d_model": d_model, "num_layers": num_layers, "num_classes": num_classes}
+    return {"patch_sizes": patch_sizes, **sizes}
+
+
+BASE = {"image": (224, 224, 3), "d_model": 768, "num_layers": 12, "num_classes": 1000}
+HUGE = {"d_model": 1280, "num_layers": 32}
+SMALL = "a small model, a wide image"
+ex.probe("ViT-B with patches of 32, 16 and 8 pixels", patch_sizes=[32, 16, 8], **BASE)
+ex.probe("ViT-H with patches of 14 and 8 pixels", patch_sizes=[14, 8], **BASE | HUGE)
+ex.probe(SMALL, patch_sizes=[2, 6, 1], image=(12, 30, 5), d_model=14, num_layers=3, num_classes=7)
+TALL = {"image": (35, 15, 2), "d_model": 6, "num_layers": 1, "num_classes": 11}
+ex.probe("one patch size, a tall image, one block", patch_sizes=[5], **TALL)
+TINY = {"image": (7, 7, 1), "d_model": 10, "num_layers": 2, "num_classes": 3}
+ex.probe("the whole image one patch", patch_sizes=[7], **TINY)
+ex.hidden("ViT-H at 518 pixels", patch_sizes=[14, 7, 37], image=(518, 518, 3), **HUGE, num_classes=21843)
+WIDE = {"image": (10, 70, 2), "d_model": 22, "num_layers": 5, "num_classes": 3}
+ex.hidden("a very wide image", patch_sizes=[5, 10, 2, 1], **WIDE)
+
+
+@ex.law("each further block costs the same", "Blocks are alike.", on=SMALL)
+def blocks_add_up(run, probe):
+    two, three, four = (run(probe.having("law", num_layers=L)) for L in (2, 3, 4))
+    return three - two, four - three
+
+
+def is_fraction(symptom):
+    return symptom.stage == "dtype" and symptom.case.outcome.tensor.is_floating_point()
+
+
+def is_rounded(symptom):
+    """Right to the seven digits of float32, and not beyond."""
+    pairs = ((case.outcome.tensor.double(), case.expected.tensor.double()) for case in symptom.cases)
+    return symptom.stage == "value" and all(torch.allclose(*pair, rtol=1e-6, atol=0) for pair in pairs)
+
+
+BLOCK, SCORES = "(12 * T * D**2 + 2 * T**2 * D)", "2 * T**2 * D"
+LAST_NORM = (" + 2 * D + (D", " + (D")
+COST = {"section": "sec-vit-patch-size", "equation": "eq-vit-cost"}
+TOKENS = {"section": "sec-vit-pixels", "equation": "eq-vit-patches"}
+ex.wrong(
+    "a count that is no whole number",
+    "Use // where you divide, and keep whole numbers: the result is int64.",
+    ("(height // P) * (width // P)", "height * width / P**2"), believes="a quotient may have a fraction",
+    shows=is_fraction,
+)
+ex.wrong(
+    "counted in single precision",
+    "float32 has seven digits, and the counts have more: stay with int64 all the way.",
+    [("P, D = patch_sizes,", "P, D = patch_sizes.float(),"),
+     ("(height // P) * (width // P)", "(height / P) * (width / P)"), ("dim=1)", "dim=1).round().long()")],
+    believes="a conversion at the end removes a fraction", shows=is_rounded,
+)
+ex.wrong(
+    "the class token forgotten",
+    "T = N + 1: the class token has a vector, a row of the table, and goes through every block.",
+    [("T = N + 1", "T = N"), (") + D + T", ") + T")], believes="T is the number of patches",
+)
+ex.wrong(
+    "the class token costs nothing",
+    "It goes through every block as the patches do: T = N + 1 tokens.",
+    (BLOCK, "(12 * N * D**2 + 2 * N**2 * D)"), believes="the class token is free",
+)
+ex.wrong(
+    "two vectors of D numbers are missing",
+    "The class token and its row of the position table, or gain and bias of the last LayerNorm.",
+    LAST_NORM, believes="nothing stands between the last block and the head",
+)
+ex.wrong(
+    "a vector of D numbers is missing",
+    "The class token, its row of the position table (1 + N rows), or the bias of the patch matrix.",
+    ("+ T * D +", "+ N * D +"), believes="the class token has no place",
+)
+ex.wrong(
+    "biases forgotten",
+    "The patch matrix, the head, and all six linear maps of a block have a bias.",
+    [("(patch_matrix + D)", "patch_matrix"), ("13 * D", "4 * D"), ("(D + 1) * num", "D * num")],
+    believes="a linear map is its matrix",
+)
+ex.wrong(
+    "norms forgotten",
+    "Each LayerNorm has a gain and a bias, 2 D numbers: two in a block, one after the last.",
+    [("13 * D", "9 * D"), LAST_NORM], believes="a norm has nothing to learn",
+)
+ex.wrong(
+    "scores without their use",
+    "T² D multiply-adds make the scores, and as many mix the values with them.",
+    (SCORES, "T**2 * D"), believes="attention is its scores", **COST,
+)
+ex.wrong(
+    "attention without pairs",
+    "Every token looks at every token: this part grows with T², not with T.",
+    (SCORES, "2 * T * D"), believes="every token costs the same", **TOKENS,
+)
+ex.wrong(
+    "the last block cut short",
+    "The lecture's models save most of their last block; here every block is counted in full.",
+    (f"num_layers * {BLOCK}", f"(num_layers - 1) * {BLOCK} + 2 * T * D**2 + 10 * D**2 + 2 * T * D"),
+    believes="the cost is that of the lecture's models", **COST,
+)
+ex.wrong(
+    "square images only",
+    "Height and width are given: the grid has height/P rows and width/P columns.",
+    ("(width // P)", "(height // P)"), believes="images are square", **TOKENS,
+)
+ex.wrong(
+    "colours forgotten",
+    "A patch has C P² numbers: the patch matrix reads every channel.",
+    ("channels * P**2", "P**2"), believes="a patch has P² numbers",
+)
+ex.wrong(
+    "one block only",
+    "There are L blocks with weights of their own.",
+    [("num_layers * (12 * D", "(12 * D"), ("num_layers * (12 * T", "(12 * T")],
+    believes="all blocks are one block",
+)
+
+ex.right(
+    "a loop with Python's whole numbers",
+    source="""
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    rows = []
+    for P in patch_sizes.tolist():
+        T = 1 + (height // P) * (width // P)
+        linear = [(channels * P * P, d_model)] + num_layers * (
+            4 * [(d_model, d_model)] + [(d_model, 4 * d_model), (4 * d_model, d_model)]
+        )
+        linear += [(d_model, num_classes)]
+        tokens = [T - 1] + [T] * (6 * num_layers) + [1]
+        vectors = 1 + T + 2 * (2 * num_layers + 1)
+        parameters = sum(a * b + b for a, b in linear) + vectors * d_model
+        work = sum(n * a * b for n, (a, b) in zip(tokens, linear)) + 2 * num_layers * T * T * d_model
+        rows.append([parameters, work])
+    return torch.tensor(rows, device=patch_sizes.device)
+""",
+)
+ex.right(
+    "column by column",
+    source="""
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    P, D = patch_sizes, d_model
+    N = height * width // P**2
+    T = N + 1
+    costs = torch.empty(len(P), 2, dtype=torch.int64, device=P.device)
+    costs[:, 0] = D * (channels * P**2 + N + 5) + num_classes * (D + 1) + D * num_layers * (12 * D + 13)
+    costs[:, 1] = D * (num_layers * T * (12 * D + 2 * T) + height * width * channels + num_classes)
+    return costs
+""",
+)

@@ -1,0 +1,156 @@
+"""Exercise 6.8: the attention distance of each head, in pixels.
+
+The class token comes first in ``weights``; every query gives some weight to patches.
+"""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def attention_distance(weights: Tensor, columns: int, patch_size: int) -> Tensor:
+    """Mean distance in pixels from query to key: weights (B, H, 1 + N, 1 + N) → (H,)."""
+    shares = weights[:, :, 1:, 1:]
+    shares = shares / shares.sum(-1, keepdim=True)
+    n = torch.arange(shares.shape[-1], device=weights.device)
+    centres = patch_size * torch.stack((n // columns, n % columns), dim=1).to(weights.dtype)
+    return (shares * torch.cdist(centres, centres)).sum(-1).mean(dim=(0, 2))
+'''
+ex = exercise(
+    "6.8", ANSWER, points=10, minutes=14, difficulty=2, reread="sec-vit-distance",
+    equation="eq-attention-distance",
+)
+
+
+@ex.maker
+def attention(normal, B, H, grid, patch_size, sharp=1.0):
+    """Weights of patches in a ``grid`` of (rows, columns)."""
+    T = 1 + grid[0] * grid[1]
+    weights = (sharp * normal(B, H, T, T, dtype=torch.float64)).softmax(-1).float()
+    return {"weights": weights, "columns": grid[1], "patch_size": patch_size}
+
+
+ex.probe("a wide grid", B=2, H=3, grid=(2, 5), patch_size=7)
+ex.probe("a tall grid", B=3, H=2, grid=(5, 3), patch_size=2)
+ex.probe("a square grid", B=2, H=5, grid=(3, 3), patch_size=16)
+ex.probe("one image, one head", B=1, H=1, grid=(2, 3), patch_size=5)
+ex.probe("one row of patches", B=2, H=3, grid=(1, 7), patch_size=3)
+ex.probe("sharp weights, patches of one pixel", B=2, H=3, grid=(3, 2), patch_size=1, sharp=4.0)
+ex.probe("numbers with gaps in memory", B=2, H=3, grid=(2, 3), patch_size=5, strided=True)
+ex.hidden("seven columns", B=3, H=2, grid=(2, 7), patch_size=13, sharp=2.0)
+ex.hidden("one column", B=2, H=5, grid=(5, 1), patch_size=2)
+
+
+@ex.law("what the class token gets changes nothing", "The distance is that among patches.")
+def blind_to_class_token(run, probe):
+    weights = probe.args["weights"].clone()
+    weights[..., 0], weights[:, :, 1:, 1:] = 0.5, 0.3 * weights[:, :, 1:, 1:]
+    return run(probe.having("law", weights=weights)), run(probe)
+
+
+@ex.law("a head that looks at its own patch only has distance 0", "It goes nowhere.")
+def own_patch(run, probe):
+    weights = torch.eye(7).expand(2, 3, 7, 7)
+    return run(probe.having("law", weights=weights, columns=2, patch_size=11)), torch.zeros(3)
+
+
+SCALED, PLACES = "shares / shares.sum(-1, keepdim=True)", "(n // columns, n % columns)"
+LENGTH, MEAN = "torch.cdist(centres, centres)", ".sum(-1).mean(dim=(0, 2))"
+ex.wrong(
+    "shares that do not sum to one",
+    "Without the class token a row sums to less than one: divide it by its sum.",
+    (f"    shares = {SCALED}\n", ""), believes="rows sum to one anyway",
+)
+ex.wrong(
+    "normalised over the queries",
+    "Each query's weights sum to one: divide by the sum over the last axis, the keys.",
+    ("sum(-1, keepdim", "sum(-2, keepdim"), believes="a column sums to one",
+)
+ex.wrong(
+    "a second softmax",
+    "The weights are shares already: divide them by their sum.",
+    (SCALED, "shares.softmax(-1)"), believes="only a softmax makes shares",
+)
+ex.wrong(
+    "the class token taken for the last one",
+    "It stands in front: leave out row 0 and column 0.",
+    ("1:, 1:]", ":-1, :-1]"), believes="the class token comes last",
+)
+ex.wrong(
+    "counted in patches",
+    "The distance is asked for in pixels: neighbouring centres are patch_size apart.",
+    ("patch_size * ", ""), believes="a step is a step",
+)
+ex.wrong(
+    "steps along rows and columns",
+    "The straight line between two centres: the root of the sum of squares.",
+    ("cdist(centres, centres)", "cdist(centres, centres, p=1)"), believes="distance is rows plus columns",
+)
+ex.wrong(
+    "the root forgotten",
+    "The distance is the root of the sum of squares: squared, far keys count far too much.",
+    (LENGTH, "(centres[:, None] - centres).square().sum(-1)"), believes="the sum of squares is the distance",
+)
+ex.wrong(
+    "distance along the reading order",
+    "Patches n and n + 1 may stand at opposite ends of the grid: find row and column of each.",
+    (PLACES, "(n,)"), believes="patches stand in a line", section="sec-vit-patchify",
+)
+ex.wrong(
+    "patches numbered column by column",
+    "Patches come in reading order: patch n is in row n // columns and column n % columns.",
+    (PLACES, "(n % (len(n) // columns), n // (len(n) // columns))"),
+    believes="row and column are remainder and quotient", section="sec-vit-patchify",
+)
+ex.wrong(
+    "summed over the queries",
+    "The distance of a head is a mean over its queries and images.",
+    (MEAN, ".sum((-1, -2)).mean(0)"), believes="every query adds its distance",
+)
+ex.wrong(
+    "the mean over the keys",
+    "The shares are the weights of the mean over keys: sum their products, do not divide by N again.",
+    (MEAN, ".mean(dim=(0, 2, 3))"), believes="a mean divides by the number of keys",
+)
+ex.wrong(
+    "one number for all heads",
+    "Heads differ, and that is what is to be seen: one distance for each.",
+    ("dim=(0, 2)", ""), believes="a layer has one distance",
+)
+ex.wrong(
+    "one number for each image",
+    "The mean is over images as well: the result is (H,).",
+    ("dim=(0, 2)", "-1"), believes="every image has its own distances",
+)
+ex.wrong(
+    "the input is overwritten",
+    "",
+    ("shares = shares / ", "shares /= "), believes="dividing in place saves memory",
+)
+
+ex.right(
+    "rows and columns apart",
+    source="""
+def attention_distance(weights, columns, patch_size):
+    shares = weights[:, :, 1:, 1:]
+    shares = shares / shares.sum(-1, keepdim=True)
+    n = torch.arange(shares.shape[-1], device=weights.device)
+    down, right = n // columns - (n // columns)[:, None], n % columns - (n % columns)[:, None]
+    steps = (down.square() + right.square()).to(weights.dtype).sqrt()
+    return patch_size * torch.einsum("bhqk,qk->h", shares, steps) / (len(weights) * len(n))
+""",
+)
+ex.right(
+    "a loop over queries",
+    source="""
+def attention_distance(weights, columns, patch_size):
+    N = weights.shape[-1] - 1
+    places = [(n // columns * patch_size, n % columns * patch_size) for n in range(N)]
+    total = 0
+    for q in range(N):
+        row = weights[:, :, 1 + q, 1:]
+        lengths = torch.tensor([math.dist(places[q], place) for place in places]).to(weights)
+        total = total + (row * lengths).sum(-1) / row.sum(-1)
+    return total.mean(0) / N
+""",
+)

@@ -1,0 +1,119 @@
+"""Exercise 6.5: relative positions in two dimensions, one value for each offset.
+
+The middle of ``table`` is the offset zero.
+"""
+
+import torch
+
+from pioneers.checks.building import exercise
+from pioneers.checks.draw import normals
+
+ANSWER = '''
+def offset_bias(table: Tensor, rows: int, columns: int) -> Tensor:
+    """One value for each head, query and key: table (H, 2·rows - 1, 2·columns - 1) → (H, N, N)."""
+    n = torch.arange(rows * columns, device=table.device)
+    row, column = n // columns, n % columns
+    down, right = row - row[:, None], column - column[:, None]
+    return table[:, down + rows - 1, right + columns - 1]
+'''
+ex = exercise("6.5", ANSWER, points=10, minutes=16, difficulty=3, reread="sec-vit-position-kinds")
+
+
+@ex.maker
+def values(normal, H, rows, columns, dtype=torch.float32):
+    table = normal(H, 2 * rows - 1, 2 * columns - 1, dtype=dtype)
+    return {"table": table, "rows": rows, "columns": columns}
+
+
+ex.probe("a wide grid", H=2, rows=2, columns=5)
+ex.probe("a tall grid", H=3, rows=5, columns=3)
+ex.probe("a square grid", H=5, rows=3, columns=3)
+ex.probe("a single head", H=1, rows=2, columns=3)
+ex.probe("one row of patches", H=2, rows=1, columns=5)
+ex.probe("one patch", H=3, rows=1, columns=1)
+ex.probe("double precision", H=2, rows=3, columns=2, dtype=torch.float64)
+ex.probe("numbers with gaps in memory", H=2, rows=3, columns=4, strided=True)
+ex.hidden("seven rows", H=3, rows=7, columns=2)
+ex.hidden("one column", H=2, rows=5, columns=1)
+
+
+@ex.law("pairs with the same offset have the same value", "The bias knows offsets, not places.")
+def same_offset(run, probe):
+    table = normals(651)(2, 2 * 5 - 1, 2 * 7 - 1)
+    bias = run(probe.having("law", table=table, rows=5, columns=7)).reshape(2, 5, 7, 5, 7)
+    return bias[:, 1:, 1:, 1:, 1:], bias[:, :-1, :-1, :-1, :-1]
+
+
+PLACES, OFFSETS = "n // columns, n % columns", "row - row[:, None], column - column[:, None]"
+BACKWARDS = (OFFSETS, "row[:, None] - row, column[:, None] - column")
+COPIED = "torch.tensor(table.tolist(), dtype=table.dtype, device=table.device)"
+INDEX = "down + rows - 1, right + columns - 1"
+ex.wrong(
+    "the middle of the table forgotten",
+    "The offset zero stands in the middle. A negative index is no error: it counts from the end.",
+    (INDEX, "down, right"), believes="an offset is an index",
+)
+ex.wrong(
+    "from key to query",
+    "An offset leads from the query to the key: key minus query, and the first N is the queries'.",
+    BACKWARDS, believes="an offset is query minus key",
+)
+ex.wrong(
+    "down and right swapped",
+    "The first of the two axes goes down, over rows, and the second to the right, over columns.",
+    (INDEX, "right + columns - 1, down + rows - 1"), believes="an offset is (x, y)",
+)
+ex.wrong(
+    "only the length of an offset",
+    "A patch to the left and one to the right have different values: no absolute value.",
+    (INDEX, "down.abs() + rows - 1, right.abs() + columns - 1"), believes="a distance has no sign",
+)
+ex.wrong(
+    "patches numbered column by column",
+    "Patches come in reading order: patch 1 stands to the right of patch 0.",
+    (PLACES, "n % rows, n // rows"), believes="row and column are remainder and quotient",
+    section="sec-vit-patchify",
+)
+ex.wrong(
+    "offsets in reading order",
+    "One place ahead may be the right neighbour or the first patch of the next row: use two offsets.",
+    (f"table[:, {INDEX}]", "table.flatten(1)[:, n - n[:, None] + table[0].numel() // 2]"),
+    believes="patches stand in a line",
+)
+ex.wrong(
+    "from key to query, and the middle forgotten",
+    "An offset is key minus query, and the offset zero stands in the middle of the table.",
+    [BACKWARDS, (INDEX, "down, right")], believes="query minus key, and Python counts from the end anyway",
+)
+ex.wrong(
+    "the gradient is cut",
+    "",
+    (f"table[:, {INDEX}]", f"{COPIED}[:, {INDEX}]"), believes="numbers are read out one by one",
+)
+ex.wrong(
+    "axes in another order",
+    "",
+    (f"table[:, {INDEX}]", f"table.permute(1, 2, 0)[{INDEX}]"), believes="the heads come last",
+)
+
+ex.right(
+    "a Cartesian product of rows and columns",
+    source="""
+def offset_bias(table, rows, columns):
+    places = torch.cartesian_prod(torch.arange(rows), torch.arange(columns)).to(table.device)
+    down, right = (places - places[:, None]).unbind(-1)
+    return table[:, down + rows - 1, right + columns - 1]
+""",
+)
+ex.right(
+    "a window of the table for each query",
+    source="""
+def offset_bias(table, rows, columns):
+    windows = [
+        table[:, rows - 1 - r : 2 * rows - 1 - r, columns - 1 - c : 2 * columns - 1 - c].flatten(1)
+        for r in range(rows)
+        for c in range(columns)
+    ]
+    return torch.stack(windows, dim=1)
+""",
+)
