@@ -38,7 +38,6 @@ LABS = Path(__file__).resolve().parent
 ROOT = LABS.parent
 STUDENT = LABS / "student"
 REFERENCE = ROOT / "_build" / "reference"
-EXERCISES = "pioneers.checks.labs"  # where a lab's exercises are, under the name of its topic
 STAMP = "pioneers_source"  # metadata key: what a notebook was made from
 EXERCISE = re.compile(r"^```\{exercise\} (\S+)\n```$", re.MULTILINE)
 POINTS = "```{points}\n```"
@@ -59,8 +58,8 @@ def sources() -> list[Path]:
 
 
 def exercises(source: Path) -> list[Path]:
-    """The Python files beside a lab's text, but its bank of answers, on which no version depends."""
-    return sorted(path for path in source.parent.glob("*.py") if path.name != "wrong_answers.py")
+    """The files of the exercises beside a lab's text."""
+    return sorted(source.parent.glob("*.py"))
 
 
 def student_key(source: Path) -> str:
@@ -76,8 +75,7 @@ def student_key(source: Path) -> str:
 def reference_key(source: Path, package: Sources) -> str:
     """What a lab's reference depends on: its text, its exercises, and what they import. Not other labs."""
     cells = [cell.source for cell in jupytext.read(source).cells if cell.cell_type == "code"]
-    others = {f"{EXERCISES}.{path.parent.name.partition('_')[2]}" for path in sources() if path != source}
-    return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)], without=others)
+    return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)])
 
 
 def stale_references(names: Collection[str] = ()) -> list[tuple[Path, str]]:
@@ -152,13 +150,14 @@ def expand(cells: list[NotebookNode], made: dict[str, Draft]) -> list[NotebookNo
 
 def exercise_cells(text: str, draft: Draft) -> list[NotebookNode]:
     """What is asked, with its card below the heading; the cell for the answer; the check."""
-    heading, _, rest = text.partition("\n")
+    before, _, asked = f"\n{text}".rpartition("\n## ")
+    heading, _, rest = asked.partition("\n")
     answer = {**CELL, "grade_id": draft.name, "solution": True}
     grade = {**CELL, "grade_id": f"check_{draft.name}", "grade": True, "locked": True, "points": draft.points}
     hidden = f'from pioneers.checks import find\n\ncheck("{draft.key}", probes=find("{draft.key}").hidden())'
     check = f'check("{draft.key}")\n### BEGIN HIDDEN TESTS\n{hidden}\n### END HIDDEN TESTS'
     return [
-        new_markdown_cell(f"{heading}\n\n{card(draft)}\n{rest}"),
+        new_markdown_cell(f"{before}\n## {heading}\n\n{card(draft)}\n{rest}".strip()),
         new_code_cell(solution(draft), metadata={"nbgrader": answer}),
         new_code_cell(check, metadata={"nbgrader": grade}),
     ]

@@ -17,7 +17,7 @@ import ast
 import hashlib
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -38,13 +38,6 @@ class Facts(NamedTuple):
     texts: set[str]
 
 
-class Seen(NamedTuple):
-    """What a walk does not follow: modules that it leaves out, and files that it has followed."""
-
-    modules: set[str]
-    files: set[Path]
-
-
 class Sources:
     """The modules of the package as text, and what code depends on among them.
 
@@ -57,12 +50,11 @@ class Sources:
         self._trees: dict[Path, ast.Module] = {}
         self._facts: dict[Path, Facts] = {}
 
-    def files(self, *codes: str, without: Collection[str] = ()) -> set[Path]:
+    def files(self, *codes: str) -> set[Path]:
         """The files of the package that these pieces of Python depend on, data among them.
 
         Args:
             codes: pieces of Python, such as the cells of a notebook, which may be those of IPython.
-            without: modules that are not followed where the whole of them is imported.
 
         Raises:
             SyntaxError: one of them is not Python.
@@ -71,16 +63,15 @@ class Sources:
         tree = ast.Module([node for code in codes for node in parse_cell(code).body], [])
         commands = {command for code in codes for command in commands_of(code)}
         facts = Facts(references(tree) | commands, strings(tree))
-        self._follow(facts, found, Seen(set(without), set()))
+        self._follow(facts, found, set())
         return found
 
-    def key(self, *codes: str, beside: Iterable[Path] = (), without: Collection[str] = ()) -> str:
+    def key(self, *codes: str, beside: Iterable[Path] = ()) -> str:
         """A hash of all that these pieces of Python depend on: code, data, and versions, not their own text.
 
         Args:
             codes: pieces of Python.
             beside: other files that count as well; Python among them is followed.
-            without: modules that are not followed where the whole of them is imported.
 
         Raises:
             SyntaxError: one of them is not Python.
@@ -89,7 +80,7 @@ class Sources:
         codes = (*codes, *(path.read_text(encoding="utf-8") for path in own if path.suffix == ".py"))
         pins = self.root / "constraints.txt"
         whole = hashlib.sha256(f"{sys.version} torch {version('torch')}".encode())
-        for path in sorted({*self.files(*codes, without=without), *own, *([pins] if pins.is_file() else [])}):
+        for path in sorted({*self.files(*codes), *own, *([pins] if pins.is_file() else [])}):
             whole.update(f"\0{path.relative_to(self.root)}\0".encode() + path.read_bytes())
         return whole.hexdigest()[:16]
 
@@ -114,7 +105,7 @@ class Sources:
         files = (path / "__init__.py", path.with_name(f"{path.name}.py"))
         return next((file for file in files if file.is_file()), None)
 
-    def _follow(self, facts: Facts, found: set[Path], seen: Seen) -> None:
+    def _follow(self, facts: Facts, found: set[Path], seen: set[Path]) -> None:
         used, texts = facts
         named = {(text, ALL) for text in texts if MODULE.fullmatch(text)}
         for reference in used | named:
@@ -140,14 +131,14 @@ class Sources:
             return self._origin(*given[name])
         return (f"{module}.{name}", ALL) if self.find(f"{module}.{name}") else (module, name)
 
-    def _resolve(self, module: str, name: str, found: set[Path], seen: Seen) -> None:
+    def _resolve(self, module: str, name: str, found: set[Path], seen: set[Path]) -> None:
         module, name = self._origin(module, name)
         path = self.find(module)
-        if path is None or (name == ALL and module in seen.modules):
+        if path is None:
             return
         found.add(path)
-        if path not in seen.files and not name.startswith("__"):  # what __version__ is, no import decides
-            seen.files.add(path)
+        if path not in seen and not name.startswith("__"):  # what __version__ is, no import decides
+            seen.add(path)
             if path not in self._facts:
                 self._facts[path] = Facts(references(self._tree(path)), strings(self._tree(path)))
             self._follow(self._facts[path], found, seen)

@@ -24,7 +24,7 @@ ex = exercise(
     "4.7", ANSWER, points=11, minutes=16, difficulty=2, reread="sec-sampling", equation="eq-chain-rule"
 )
 
-# 0 → 4 → 6 → 1 → 5 → 2 → 3 → 0; texts end at 5 in most probes, and 3 nearly wins everywhere else
+# 0 → 4 → 6 → 1 → 5 → 2 → 3 → 0, and 5 is where texts end in most probes; 3 nearly wins everywhere else
 TABLE = torch.linspace(-1, 1, 49).reshape(7, 7).sin()
 TABLE[torch.arange(7), torch.tensor([4, 5, 3, 0, 6, 2, 1])] = 3.0
 ex.inputs(table=TABLE, stop_id=5, pad_id=0)

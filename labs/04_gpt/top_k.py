@@ -66,11 +66,11 @@ def only_at_ties(symptom):
     )
 
 
-FILTERED = "z.masked_fill(z < limit, -math.inf)"
+FILTERED, AT_MOST = "z.masked_fill(z < limit, -math.inf)", "min(k, z.shape[-1])"
 ex.wrong(
     "k larger than the vocabulary stops it",
     "There are only V tokens to keep: use min(k, V).",
-    ("min(k, z.shape[-1])", "k"), believes="k is never larger than V", shows=too_few_tokens,
+    (AT_MOST, "k"), believes="k is never larger than V", shows=too_few_tokens,
 )
 ex.wrong(
     "only k numbers come back",
@@ -154,8 +154,7 @@ def top_k_distribution(logits, k, temperature=1.0):
 
 ex.right(
     "sorted, and the limit read off",
-    ("topk(min(k, z.shape[-1])).values[..., -1:]",
-     "sort(descending=True).values[..., min(k, z.shape[-1]) - 1, None]"),
+    (f"topk({AT_MOST}).values[..., -1:]", f"sort(descending=True).values[..., {AT_MOST} - 1, None]"),
 )
 ex.right(
     "counting how many are larger",

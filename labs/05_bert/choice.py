@@ -96,7 +96,9 @@ def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
 def own_dice(symptom):
     """Right where every token is chosen and wrong in a way of its own elsewhere."""
     sure = [case for case in symptom.cases if case.probe.args.get("mask_prob") == 1.0]
-    right = [torch.equal(case.outcome.tensor, case.expected.tensor) for case in sure]
+    right = [
+        case.outcome.value is not None and torch.equal(case.outcome.value, case.expected.tensor) for case in sure
+    ]
     return symptom.stage == "value" and bool(right) and all(right)
 
 

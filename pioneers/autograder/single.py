@@ -22,7 +22,6 @@ from pioneers.autograder.referee import Mark, referee, refused
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.submission import Flag, Refused, contents, find, read
-from pioneers.checks.labs import others
 from pioneers.checks.loading import exercise_files, lab_folders
 from pioneers.keys import Sources
 
@@ -120,7 +119,7 @@ def _checks(exercises: frozenset[str]) -> str:
     labs = [lab_folders()[number] for number in sorted({key.split(".")[0] for key in exercises})]
     own = [file for lab in labs for file in exercise_files(lab)]
     beside = [*AUTOGRADER.rglob("jailed/*.py"), *own]
-    return Sources(PACKAGE.parent).key(f"import {__name__}", beside=beside, without=others(exercises))
+    return Sources(PACKAGE.parent).key(f"import {__name__}", beside=beside)
 
 
 def earlier(course: Path, student: str, lab: str) -> Result | None:

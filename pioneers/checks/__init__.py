@@ -15,7 +15,7 @@ from typing import Any
 from pioneers.checks.calling import parameters_of, runner
 from pioneers.checks.exercise import Exercise, Probe
 from pioneers.checks.judging import Failure, judge
-from pioneers.checks.labs import find, numbers
+from pioneers.checks.loading import find, numbers
 from pioneers.checks.report import headline, wrap
 from pioneers.checks.sections import reread
 

@@ -1,11 +1,8 @@
 """Banks of answers: wrong ones that students really write, and right ones written differently.
 
-They come from the exercises beside ``lab.md``. A lab without such files keeps its bank in
-``wrong_answers.py``: two dictionaries, ``WRONG`` and ``RIGHT``, from exercise number to answers. An answer is
-source text, to be put where the student writes.
+They come from the exercises beside ``lab.md``. An answer is source text, to be put where the student writes.
 """
 
-import runpy
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,10 +47,7 @@ class Bank(NamedTuple):
 
 def load(lab: Path) -> Bank:
     """The bank of the lab in the folder ``lab``."""
-    from pioneers.checks.loading import BANK, drafts  # it needs the classes above
+    from pioneers.checks.loading import drafts  # it needs the classes above
 
-    if (lab / BANK).exists():
-        names = runpy.run_path(str(lab / BANK))
-        return Bank(names["WRONG"], names["RIGHT"])
     made = drafts(lab)
     return Bank({draft.key: draft.wrongs for draft in made}, {draft.key: draft.rights for draft in made})

@@ -1,6 +1,7 @@
 """Answers as text: edited in places, and run."""
 
 import ast
+import json
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 Pair = tuple[str, str]
 Edit = Pair | list[Pair]
 NAMES = {"Counter": Counter, "F": F, "Tensor": Tensor, "math": math, "nn": nn, "torch": torch}
-NAMES["pairwise"] = pairwise
+NAMES |= {"json": json, "pairwise": pairwise}
 """What an answer finds imported, as in the first cell of a lab."""
 
 

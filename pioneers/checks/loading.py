@@ -5,8 +5,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from pioneers.checks.building import Draft
-
-BANK = "wrong_answers.py"
+from pioneers.checks.exercise import Exercise
 
 
 def labs_folder() -> Path:
@@ -23,7 +22,7 @@ def lab_folders() -> dict[str, Path]:
 
 def exercise_files(folder: Path) -> list[Path]:
     """Return the files of the exercises in the ``folder`` of a lab, one for each."""
-    return sorted(file for file in folder.glob("*.py") if file.name != BANK)
+    return sorted(folder.glob("*.py"))
 
 
 @cache
@@ -40,3 +39,26 @@ def _draft(file: Path) -> Draft:
     spec.loader.exec_module(module)
     draft: Draft = module.ex
     return draft
+
+
+@cache
+def _exercises() -> dict[str, Exercise]:
+    found = [draft.finished() for folder in lab_folders().values() for draft in drafts(folder)]
+    return {exercise.key: exercise for exercise in found}
+
+
+def numbers() -> list[str]:
+    """Return the numbers of all exercises, in order."""
+    return list(_exercises())
+
+
+def find(key: str) -> Exercise:
+    """Return the exercise with the number ``key``, such as ``"1.3"``.
+
+    Raises:
+        ValueError: there is none.
+    """
+    exercises = _exercises()
+    if key not in exercises:
+        raise ValueError(f"there is no exercise {key!r}; the numbers are {', '.join(exercises)}")
+    return exercises[key]

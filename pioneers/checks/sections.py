@@ -57,6 +57,7 @@ SECTIONS = {
     "sec-mlm-cost": "lecture 10, “Logits only where they are asked for”",
     "sec-nsp": "lecture 10, “Next-sentence prediction”",
     "sec-bert-sources": "lecture 10, “Sources, and what differs from the paper”",
+    "sec-seed-noise": "lecture 10, “Is it a difference?”",
     "sec-three-shapes": "lecture 10, “Three shapes”",
     "sec-task-tags": "lecture 10, “Every word: is it code?”",
     "sec-task-questions": "lecture 10, “A question: where is the answer?”",

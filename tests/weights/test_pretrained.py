@@ -208,7 +208,7 @@ def configure(folder, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "GTP"}, r"names the model 'GTP'; known here: .*GPT, .* model_type bert, gpt2, t5, mt5, vit"),
+        ({"model": "GTP"}, r"names the model 'GTP'; known here: .*GPT, .*_type bert, gpt2, t5, mt5, vit"),
         ({"num_head": 3}, r"config\.json: GPTConfig has no field 'num_head' \(did you mean 'num_heads'\?\)"),
         ({"activation": "elu"}, r"config\.json: GPTConfig: activation must be one of .*, not 'elu'"),
         ({"vocab_size": "many"}, r"config\.json: .* vocab_size must be a positive integer, not 'many'"),

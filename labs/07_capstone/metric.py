@@ -1,0 +1,162 @@
+"""Exercise 7.2: the accuracy of each class that occurs, and their mean, in float32."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def class_accuracy(predictions: Tensor, labels: Tensor, num_classes: int) -> Tensor:
+    """The mean accuracy of the classes that occur: predictions and labels (B,) → (), float32."""
+    shares = []
+    for c in range(num_classes):
+        mine = labels == c
+        if mine.any():
+            shares.append((predictions[mine] == c).float().mean())
+    return torch.stack(shares).mean()
+'''
+ex = exercise("7.2", ANSWER, points=8, minutes=10, difficulty=2, reread="sec-vit-training")
+
+
+@ex.maker
+def images(normal, answers, C):
+    """The ``answers`` are two lists, predictions and labels."""
+    return {"predictions": answers[0], "labels": answers[1], "num_classes": C}
+
+
+_ = -100
+ex.probe("three classes of unequal size", answers=([0, 0, 0, 1, 1, 0, 2, 1], [0, 0, 0, 0, 0, 1, 2, 1]), C=3)
+ex.probe("a class that does not occur", answers=([0, 0, 3, 3, 2], [0, 0, 0, 3, 2]), C=5)
+ex.probe("a class that is only predicted", answers=([0, 1, 1, 2, 2, 0], [0, 0, 2, 2, 2, 0]), C=3)
+ex.probe("images without a label", answers=([1, 0, 1, 1, 0], [1, _, 0, 1, _]), C=2)
+ex.probe("an image without a label, called the last class", answers=([2, 2, 0], [2, _, 0]), C=3)
+ex.probe("one image", answers=([4], [4]), C=7)
+ex.probe("two images, one wrong", answers=([4, 4], [4, 2]), C=7)
+ex.probe("everything called 0", answers=([0] * 11, [0] * 7 + [1, 1, 2, 3]), C=4)
+ELEVEN = [0, 4, 1, 1, 2, 4, 4, 0, 1, 2, 2], [0, 4, 1, 0, 2, 4, 2, 0, 0, 2, 1]
+ex.hidden("eleven images", answers=ELEVEN, C=7)
+ex.hidden("most without a label", answers=([3, 3, 1, 0, 0, 2], [_, 3, _, 0, 1, _]), C=4)
+ex.hidden("everything wrong", answers=([1, 2, 0, 0], [0, 1, 2, 1]), C=3)
+ex.hidden("one class only", answers=([5, 0, 5, 5, 2], [5] * 5), C=6)
+
+
+@ex.law(
+    "a class given twice counts no more",
+    "Every class that occurs has the same say, however many images it has.",
+)
+def copied_images(run, probe):
+    zeros = probe.args["labels"] == 0
+    both = {name: probe.args[name] for name in ("predictions", "labels")}
+    more = {name: torch.cat([x, x[zeros]]) for name, x in both.items()}
+    return run(probe.having("law", **more)), run(probe)
+
+
+def is_another_float(symptom):
+    got, want = symptom.case.outcome.value, symptom.case.expected.value
+    return symptom.stage == "dtype" and got.is_floating_point() == want.is_floating_point()
+
+
+def is_nothing_by_nothing(symptom):
+    return symptom.stage == "finite" and bool(symptom.case.outcome.tensor.isnan().all())
+
+
+SHARE, MEAN, ASKED = "(predictions[mine] == c).float().mean()", "torch.stack(shares).mean()", "labels != -100"
+ADDED, ZERO = f"shares.append({SHARE})", "shares.append(torch.tensor(0.0))"
+ex.wrong(
+    "a result that is no tensor",
+    "The right numbers in a list or a tuple are not yet a tensor: torch.tensor(...) makes one of them.",
+    (MEAN, f"{MEAN}.item()"), believes="a number is a number",
+    shows=lambda symptom: symptom.stage == "returns a tensor" and symptom.case.outcome.kind != "NoneType",
+)
+ex.wrong(
+    "another type than float32",
+    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    (".float()", ".double()"), believes="more digits are better", shows=is_another_float,
+)
+ex.wrong(
+    "zero divided by zero",
+    "A class without images has no share: ask whether it occurs before you divide.",
+    ("if mine.any()", "if True"), believes="every class occurs", shows=is_nothing_by_nothing,
+)
+ex.wrong(
+    "plain accuracy",
+    "A class with many images has more say in it: take the share of each class first, then the mean.",
+    (MEAN, f"(predictions == labels)[{ASKED}].float().mean()"),
+    believes="accuracy is the share of right answers",
+)
+ex.wrong(
+    "plain accuracy",
+    "A class with many images has more say in it, and images without a label do not count.",
+    (MEAN, "(predictions == labels).float().mean()"), believes="what has no label is just another image",
+)
+ex.wrong(
+    "precision instead of recall",
+    "Divide by the images that belong to the class, not by those that are called so.",
+    [("mine = labels == c", f"mine = (predictions == c) & ({ASKED})"),
+     ("(predictions[mine]", "(labels[mine]")], believes="divide by the number of answers",
+)
+ex.wrong(
+    "F1 instead of accuracy",
+    "What other classes call c is counted where those images belong, in their own class.",
+    [("mine = labels == c", f"mine, called = labels == c, (predictions == c) & ({ASKED})"),
+     ("mine.any()", "(mine | called).any()"),
+     (SHARE, "2 * (mine & called).sum() / (mine.sum() + called.sum())")],
+    believes="F1 is the better accuracy",
+)
+ex.wrong(
+    "each class against the rest",
+    "Not to be called c is no merit of the many images that are not c: look at the images of c alone.",
+    [("if mine.any()", "if True"), (SHARE, f"((predictions == c) == mine)[{ASKED}].float().mean()")],
+    believes="not called c is right, too, if it is not c",
+)
+ex.wrong(
+    "a class that does not occur counts as missed",
+    "Nobody could have found it: a class without images has no share, and is left out of the mean.",
+    (ADDED, f"{ADDED}\n        else:\n            {ZERO}"),
+    believes="a division by zero is repaired with zero",
+)
+ex.wrong(
+    "a class that does not occur counts as found",
+    "A class without images has no share, not a perfect one: leave it out of the mean.",
+    (ADDED, f"{ADDED}\n        else:\n            shares.append(torch.tensor(1.0))"),
+    believes="where nothing is asked, nothing is wrong",
+)
+ex.wrong(
+    "a class that is only predicted counts as missed",
+    "Its images belong to other classes, which have missed them already: it would be counted twice.",
+    (ADDED, f"{ADDED}\n        elif (predictions[{ASKED}] == c).any():\n            {ZERO}"),
+    believes="the classes are those of either list",
+)
+ex.wrong(
+    "a class that is never right is left out",
+    "It has images, and all of them are missed: its share is 0, and 0 belongs to the mean.",
+    ("if mine.any()", "if (predictions[mine] == c).any()"),
+    believes="a share of zero means that there is nothing",
+)
+ex.wrong(
+    "no label taken for a class",
+    "-100 is no class: it says that nothing is asked there, and such images are left out.",
+    ("range(num_classes)", "labels.unique()"), believes="the classes are all that the labels contain",
+)
+
+ex.right(
+    "counts by bincount",
+    source="""
+def class_accuracy(predictions, labels, num_classes):
+    asked = labels >= 0
+    of = torch.bincount(labels[asked], minlength=num_classes)
+    right = torch.bincount(labels[asked & (predictions == labels)], minlength=num_classes)
+    return (right[of > 0] / of[of > 0]).mean()
+""",
+)
+ex.right(
+    "a table of counts",
+    source="""
+def class_accuracy(predictions, labels, num_classes):
+    table = torch.zeros(num_classes, num_classes)
+    for p, y in zip(predictions.tolist(), labels.tolist()):
+        if y != -100:
+            table[y, p] += 1
+    occur = table.sum(1) > 0
+    return (table.diagonal()[occur] / table[occur].sum(1)).mean()
+""",
+)
