@@ -9,7 +9,11 @@ from pioneers.checks.tolerance import close
 
 
 def wrong_only_where(chosen: Callable[[Case], bool]) -> Callable[[Symptom], bool]:
-    """Whether values are wrong in a chosen case, and right in every other."""
+    """Make a predicate: values are wrong in a ``chosen`` case, and right in every other.
+
+    Args:
+        chosen: whether the mistake may show in this case.
+    """
 
     def shows(symptom: Symptom) -> bool:
         if symptom.stage not in ("finite", "value") or not chosen(symptom.case):
@@ -20,7 +24,11 @@ def wrong_only_where(chosen: Callable[[Case], bool]) -> Callable[[Symptom], bool
 
 
 def wrong_on(name: str) -> Callable[[Symptom], bool]:
-    """Whether values are wrong for the probe called ``name``, perhaps in half precision, nowhere else."""
+    """Make a predicate: values are wrong for the probe called ``name``, else in half precision at most.
+
+    Args:
+        name: of the probe.
+    """
     only = wrong_only_where(lambda case: case.probe.name == name or _is_half(case))
     return lambda symptom: (
         only(symptom) and not all(_right(case) for case in symptom.cases if case.probe.name == name)
@@ -28,12 +36,20 @@ def wrong_on(name: str) -> Callable[[Symptom], bool]:
 
 
 def wrong_only_in_half_precision(symptom: Symptom) -> bool:
-    """Whether values are wrong in half precision, and right in any other."""
+    """Return whether values are wrong in half precision, and right in any other.
+
+    Args:
+        symptom: where judging stopped.
+    """
     return wrong_only_where(_is_half)(symptom)
 
 
 def is_another_float(symptom: Symptom) -> bool:
-    """Floating-point numbers of another type than the one asked for."""
+    """Return whether floating-point numbers come back, of another type than the one asked for.
+
+    Args:
+        symptom: where judging stopped.
+    """
     got, want = symptom.case.outcome.value, symptom.case.expected.value
     return (
         symptom.stage == "dtype"
@@ -44,7 +60,11 @@ def is_another_float(symptom: Symptom) -> bool:
 
 
 def bends_the_gradient(symptom: Symptom) -> bool:
-    """A gradient comes back to every input, but a wrong one."""
+    """Return whether a gradient comes back to every input, but a wrong one.
+
+    Args:
+        symptom: where judging stopped.
+    """
     grads = symptom.case.outcome.grads.values()
     return symptom.stage == "gradient" and all(g is not None and not g.isnan().any() for g in grads)
 
