@@ -59,7 +59,7 @@ class PairBatch(NamedTuple):
 
     @property
     def mask(self) -> Tensor:
-        """Which tokens of the sources are real: boolean ``(B, 1, 1, S)``."""
+        """Mask ``(B, 1, 1, S)`` that hides the padding of the sources."""
         return padding_mask(self.lengths, self.source_ids.shape[1])
 
 
