@@ -60,7 +60,7 @@ class ByteLevelBPE:
 
     @property
     def vocab_size(self) -> int:
-        """Number of tokens, 256 bytes, one per merge, and the special tokens."""
+        """Number of tokens (256 bytes, one per merge, and the special tokens)."""
         return len(self.vocab)
 
     @classmethod
