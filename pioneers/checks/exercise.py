@@ -162,6 +162,10 @@ class Property:
     equation: str = ""
 
 
+def _no_probes() -> list[Probe]:
+    return []
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One autograded exercise.
@@ -192,4 +196,4 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     properties: tuple[Property, ...] = ()
     refuse: frozenset[str] = FUSED
-    hidden: Callable[[], list[Probe]] = list
+    hidden: Callable[[], list[Probe]] = _no_probes
