@@ -266,7 +266,7 @@ def test_pins_fit_what_the_project_asks_for(project, pins):
 def test_pins_install_with_the_oldest_python_the_project_allows(project, pins):
     (floor,) = (part.version for part in SpecifierSet(project["requires-python"]) if part.operator == ">=")
     wanted = {
-        d.name: d.metadata["Requires-Python"] or ""
+        d.name: d.metadata.get("Requires-Python") or ""
         for d in distributions()
         if pins.get(canonicalize_name(d.name)) == Version(d.version).public
     }
