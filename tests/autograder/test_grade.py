@@ -16,7 +16,7 @@ from pioneers.autograder.jail import Limits, NoJail
 from pioneers.autograder.record import open_gradebook, standing
 from pioneers.autograder.screen import reaches
 from pioneers.autograder.single import earlier, grade, harmless
-from pioneers.checks import bank
+from pioneers.checks import bank, find
 from pioneers.cli import grade as command
 from pioneers.cli import main
 
@@ -153,9 +153,10 @@ def test_the_class_page_counts_mistakes_and_shows_flags(room):
 
 def test_no_page_carries_a_hidden_probe_or_a_script(room):
     text = "".join(path.read_text() for path in room.folder.glob("feedback/*/*/*.html"))
-    hidden = room.skeleton.judging("check_softmax").split("HIDDEN TESTS")[1]
-    names = [line.split('"')[1] for line in hidden.splitlines() if "Probe(" in line and '"' in line]
+    names = [probe.name for probe in find("1.1").hidden()]
     assert len(names) >= 3
+    assert "hidden()" in room.skeleton.judging("check_softmax")
+    assert ".hidden()" not in text
     assert not [name for name in names if name in text]
     assert "<script" not in text
     graded = nbformat.read(room.folder / "autograded" / "right0" / LAB / f"{LAB}.ipynb", as_version=4)
