@@ -234,7 +234,7 @@ def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, mo
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "user namespaces are forbidden" in capsys.readouterr().err
     assert main(["grade", str(room.folder), LAB, "--trust-this-class"]) == 0
-    assert "this class is trusted with all that you can read" in capsys.readouterr().err
+    assert "this class is trusted with everything you can read and change" in capsys.readouterr().err
     monkeypatch.setattr(command, "holes", lambda limits: ["reach the network of this machine"])
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "a student could reach the network" in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """Submissions that mean harm: each gets exactly what it has earned, and harms nothing."""
 
 import hashlib
-import re
 import subprocess
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from pioneers.autograder.batch import Class, grade_class
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import record, standing
-from pioneers.checks import judging
+from pioneers.checks import find, judging, numbers
 
 from .classroom import FULL, LAB, Classroom, kinds, scores
 from .hostile import BANK
@@ -83,9 +82,10 @@ def test_pages_carry_no_script_no_secret_and_no_hidden_probe(room):
     text = "".join(page.read_text() for page in pages)
     assert "<script" not in text
     assert "s3cret-of-the-teacher" not in text
-    hidden = [re.findall(r'Probe\("(.*?)"', room.skeleton.judging(grade_id)) for grade_id in FULL]
-    assert len(hidden[0]) >= 3
-    assert not [name for names in hidden for name in names if name in text]
+    exercises = [exercise for exercise in map(find, numbers()) if f"check_{exercise.name}" in FULL]
+    hidden = [probe.name for exercise in exercises for probe in exercise.hidden()]
+    assert len(exercises) == len(FULL) and len(hidden) >= 6
+    assert not [name for name in hidden if name in text]
 
 
 def test_the_teachers_notebooks_carry_nothing_that_runs(room):
