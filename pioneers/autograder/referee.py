@@ -21,7 +21,7 @@ from pioneers.autograder.submission import Flag
 from pioneers.autograder.worker import WorkerLost
 from pioneers.checks import Failure, Probe, explain, find
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.judging import judge
+from pioneers.checks.judge import first_failure
 from pioneers.checks.report import headline, wrap
 from pioneers.checks.sections import reread
 
@@ -173,7 +173,7 @@ def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | Non
     if parameters not in ("unknown", list(exercise.parameters)):
         got = f"Got:      {exercise.name}({', '.join(parameters)})"
         return Failure("signature", (f"Expected: {headline(exercise)}", got))
-    return judge(exercise, Calls(session, exercise), exercise.probes() if probes is None else probes)
+    return first_failure(exercise, Calls(session, exercise), exercise.probes() if probes is None else probes)
 
 
 def _discreetly(exercise: Exercise, failure: Failure) -> str:

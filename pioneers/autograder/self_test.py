@@ -45,7 +45,7 @@ attempts = {
     "reach the network of this machine": connect,
     "write into the package": lambda: write(package + "/checks/broken"),
     "write into /usr": lambda: write("/usr/broken"),
-    "read the judge": lambda: open(package + "/checks/judging.py").read(),
+    "read the judge": lambda: open(package + "/checks/judge.py").read(),
     "read the exercises": lambda: bool(os.listdir(labs)),
     "read the grader": lambda: open(package + "/autograder/referee.py").read(),
     "see the processes of this machine": lambda: len([p for p in os.listdir("/proc") if p.isdigit()]) > 3,

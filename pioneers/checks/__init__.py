@@ -12,11 +12,11 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pioneers.checks.calling import parameters_of, runner
 from pioneers.checks.exercise import Exercise, Probe
-from pioneers.checks.judging import Failure, judge
+from pioneers.checks.judge import Failure, first_failure
 from pioneers.checks.loading import find, numbers
 from pioneers.checks.report import headline, wrap
+from pioneers.checks.run import parameters_of, runner
 from pioneers.checks.sections import reread
 
 __all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
@@ -86,7 +86,7 @@ def examine(
     if parameters != list(exercise.parameters):
         what = (f"Expected: {headline(exercise)}", f"Got:      {exercise.name}({', '.join(parameters)})")
         return Failure("signature", what)
-    return judge(exercise, runner(answer, exercise), exercise.probes() if probes is None else probes)
+    return first_failure(exercise, runner(answer, exercise), exercise.probes() if probes is None else probes)
 
 
 def explain(exercise: Exercise, failure: Failure) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pioneers.checks.bank import Right, Wrong
-from pioneers.checks.calling import parameters_of
+from pioneers.checks.answers import Right, Wrong
 from pioneers.checks.diagnosing import COMMON
-from pioneers.checks.draw import normals
 from pioneers.checks.edits import Edit, define, edited
-from pioneers.checks.exercise import FUSED, Exercise, Mistake, Probe, Property, Run, Symptom
+from pioneers.checks.exercise import FUSED, Exercise, Law, Mistake, Probe, Run, Symptom
+from pioneers.checks.rng import normals
+from pioneers.checks.run import parameters_of
 
 Maker = Callable[..., dict[str, Any]]
 Sides = Callable[[Callable[[Probe], Tensor], Probe], tuple[Tensor, Tensor]]
@@ -64,7 +64,7 @@ class Draft:
     wrongs: list[Wrong] = field(default_factory=list)
     rights: list[Right] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    laws: list[Property] = field(default_factory=list)
+    laws: list[Law] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.answer = self.answer.strip() + "\n"
@@ -141,7 +141,7 @@ class Draft:
                 probe = next(probe for probe in self.probes() if on in ("", probe.name))
                 return sides(lambda probe: run(probe).tensor, probe)
 
-            self.laws.append(Property(name, why, both, section, equation))
+            self.laws.append(Law(name, why, both, section, equation))
             return sides
 
         return register

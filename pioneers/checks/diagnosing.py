@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import torch
 
-from pioneers.checks.calling import call
 from pioneers.checks.exercise import Exercise, Mistake, Outcome, Symptom, is_real
+from pioneers.checks.run import call
 from pioneers.checks.tolerance import TOLERANCE, close
 
 

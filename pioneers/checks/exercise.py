@@ -144,7 +144,7 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Property:
+class Law:
     """A law that a right answer keeps, whatever its numbers.
 
     Args:
@@ -180,7 +180,7 @@ class Exercise:
         reference: the right function, built on ``pioneers.layers``.
         probes: makes the public probes.
         mistakes: the mistakes known by name, most telling first.
-        properties: laws checked after the values.
+        laws: checked after the values.
         refuse: names of torch functions that would be the answer itself.
         hidden: makes the probes that only the grader uses.
     """
@@ -194,6 +194,6 @@ class Exercise:
     reference: Callable[..., Tensor]
     probes: Callable[[], list[Probe]]
     mistakes: tuple[Mistake, ...]
-    properties: tuple[Property, ...] = ()
+    laws: tuple[Law, ...] = ()
     refuse: frozenset[str] = FUSED
     hidden: Callable[[], list[Probe]] = _no_probes

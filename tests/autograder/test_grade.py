@@ -16,13 +16,14 @@ from pioneers.autograder.jail import Limits, NoJail
 from pioneers.autograder.record import open_gradebook, standing
 from pioneers.autograder.screen import reaches
 from pioneers.autograder.single import earlier, grade, harmless
-from pioneers.checks import bank, find
+from pioneers.checks import find
+from pioneers.checks.answers import load_answers
 from pioneers.cli import grade as command
 from pioneers.cli import main
 
 from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores
 
-BANK = bank.load(ROOT / "labs" / "01_self_attention")
+BANK = load_answers(ROOT / "labs" / "01_self_attention")
 KEYS = {"1.1": "softmax", "1.4": "causal_mask"}
 
 
@@ -259,7 +260,7 @@ HONEST = [
 ]
 REACHING = {
     "import pioneers.checks.guard": "pioneers.checks.guard",
-    "from pioneers.checks import calling": "pioneers.checks.calling",
+    "from pioneers.checks import run": "pioneers.checks.run",
     "from pioneers import autograder": "pioneers.autograder",
     "import pioneers.autograder.jailed.serve": "pioneers.autograder.jailed.serve",
     "import pioneers\npioneers.autograder.referee": "pioneers.autograder",

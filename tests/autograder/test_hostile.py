@@ -12,7 +12,7 @@ from pioneers.autograder.batch import Class, grade_class
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import record, standing
-from pioneers.checks import find, judging, numbers
+from pioneers.checks import find, judge, numbers
 
 from .classroom import FULL, LAB, Classroom, kinds, scores
 from .hostile import BANK
@@ -33,7 +33,7 @@ def room(jail, tmp_path_factory):
     room.hand_in("right", room.answered())
     for name, attack in BANK.items():
         attack.hand_in(room, STUDENTS[name])
-    kept = [room.folder / "submitted", room.folder / "source", Path(torch.__file__), Path(judging.__file__)]
+    kept = [room.folder / "submitted", room.folder / "source", Path(torch.__file__), Path(judge.__file__)]
     before, book = fingerprint(*kept), (room.folder / "gradebook.db").read_bytes()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TEACHER_SECRET", "s3cret-of-the-teacher")

@@ -74,7 +74,7 @@ def test_without_bubblewrap_the_reason_is_named(monkeypatch, jail):
 
 def test_the_stand_in_is_all_there_is_of_the_checks(tame):
     seen = "import os, pioneers.checks as g; print(sorted(os.listdir(os.path.dirname(g.__file__))))"
-    assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'calling.py', 'exercise.py', 'guard.py']"
+    assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'exercise.py', 'guard.py', 'run.py']"
     seen = "import pioneers.autograder as a; print(sorted(os.listdir(os.path.dirname(a.__file__))))"
     assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'jailed']"
     assert "1.1: checked by the grader" in text_of(tame.cell('g.check("1.1")', 10))

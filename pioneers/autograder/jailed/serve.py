@@ -6,8 +6,8 @@ from typing import Any, BinaryIO
 
 from pioneers.autograder.jailed.cells import make_shell, run_cell
 from pioneers.autograder.jailed.wire import BadMessage, outcome_to_message, pack, unpack
-from pioneers.checks.calling import call, parameters_of
 from pioneers.checks.exercise import Outcome, Probe
+from pioneers.checks.run import call, parameters_of
 
 
 def main() -> None:

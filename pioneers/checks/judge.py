@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from pioneers.checks.calling import NOT_WRITTEN, call
 from pioneers.checks.diagnosing import Diagnosis, diagnose
-from pioneers.checks.exercise import Case, Exercise, Outcome, Probe, Property, Run, Symptom, is_real
+from pioneers.checks.exercise import Case, Exercise, Law, Outcome, Probe, Run, Symptom, is_real
 from pioneers.checks.report import difference, inputs, shape
+from pioneers.checks.run import NOT_WRITTEN, call
 from pioneers.checks.tolerance import allowed, close
 
 OTHER_DEVICE = "is not on the expected device"
@@ -33,7 +33,7 @@ class Failure:
     diagnosis: Diagnosis | None = None
 
 
-def judge(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
+def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
     """Judge an answer, through ``run``, on ``probes``; None means that it passed."""
     cases = tuple(Case(probe, run(probe), expected(exercise, probe)) for probe in probes)
     for stage, look in STAGES.items():
@@ -43,8 +43,8 @@ def judge(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | No
                 where = "" if stage == "written" else f"Probe: {case.probe.name}"
                 lines = tuple(line for line in (where, *what) if line)
                 return Failure(stage, lines, diagnose(exercise, Symptom(stage, case, cases)))
-    for law in exercise.properties:
-        failure = _judge_property(exercise, law, run)
+    for law in exercise.laws:
+        failure = _judge_law(exercise, law, run)
         if failure:
             return failure
     return _judge_device(exercise, run, probes)
@@ -162,7 +162,7 @@ class _NoValueError(Exception):
     """The answer gave no tensor where a law needs one."""
 
 
-def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | None:
+def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
     def value_only(probe: Probe) -> Outcome:
         outcome = run(probe)
         if outcome.value is None:

@@ -33,7 +33,7 @@ class Right(NamedTuple):
     source: str
 
 
-class Bank(NamedTuple):
+class AnswerBank(NamedTuple):
     """The answers kept for a lab, by exercise number.
 
     Attributes:
@@ -45,9 +45,11 @@ class Bank(NamedTuple):
     right: dict[str, list[Right]]
 
 
-def load(lab: Path) -> Bank:
+def load_answers(lab: Path) -> AnswerBank:
     """The bank of the lab in the folder ``lab``."""
     from pioneers.checks.loading import drafts  # it needs the classes above
 
     made = drafts(lab)
-    return Bank({draft.key: draft.wrongs for draft in made}, {draft.key: draft.rights for draft in made})
+    return AnswerBank(
+        {draft.key: draft.wrongs for draft in made}, {draft.key: draft.rights for draft in made}
+    )
