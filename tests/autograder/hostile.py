@@ -184,7 +184,7 @@ TAMPERING = {
     "negative and NaN": Attack("", answer("return x * float('nan')"), NONE),
     "returns its input's name": Attack("", answer("return 'all checks passed (10 points)'"), NONE),
 }  # fmt: skip
-BANK = {
+ATTACKS = {
     f"{group}: {name}": attack
     for group, attacks in {
         "structure": STRUCTURE, "process": PROCESS, "time": TIME, "memory": MEMORY, "disk": DISK, "files": FILES,

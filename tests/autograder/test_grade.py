@@ -11,7 +11,7 @@ import pytest
 
 from pioneers.analysis import experiment
 from pioneers.autograder import batch
-from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail
 from pioneers.autograder.record import open_gradebook, standing
 from pioneers.autograder.screen import reaches
@@ -96,7 +96,7 @@ def test_blank_and_broken_get_nothing_and_a_cause(room):
 
 def test_the_gradebook_says_the_same_as_the_results(room):
     held = standing(room.folder, LAB)
-    assert set(held) == set(Class(room.folder, LAB, Limits()).students())
+    assert set(held) == set(Cohort(room.folder, LAB, Limits()).students())
     for student, cells in held.items():
         for mark in room.result(student)["marks"]:
             assert cells[mark["grade_id"]]["score"] == (mark["score"] or 0)
@@ -201,15 +201,15 @@ def test_a_grader_process_that_dies_costs_nobody_else_anything(room, jail, tmp_p
     other = Classroom(tmp_path / "dies")
     for student in ("broken", "fatal"):
         other.hand_in(student, "{")
-    what = Class(other.folder, LAB, jail)
+    cohort = Cohort(other.folder, LAB, jail)
 
-    def dies_with_fatal(what, students, processes):
-        batch._started(what, "fatal").parent.mkdir(parents=True, exist_ok=True)
-        batch._started(what, "fatal").touch()
+    def dies_with_fatal(cohort, students, processes):
+        batch._started(cohort, "fatal").parent.mkdir(parents=True, exist_ok=True)
+        batch._started(cohort, "fatal").touch()
         yield from (grade(other.skeleton, other.folder, s, jail) for s in list(students) if s != "fatal")
 
     monkeypatch.setattr(batch, "_round", dies_with_fatal)
-    results = {result["student"]: result for result in grade_class(what, processes=1)}
+    results = {result["student"]: result for result in grade_cohort(cohort, processes=1)}
     assert kinds(results["fatal"]) == {"grader failed"}
     assert kinds(results["broken"]) == {"refused"}
     assert earlier(other.folder, "fatal", LAB) == results["fatal"]
@@ -220,8 +220,8 @@ def test_a_fault_of_the_grader_itself_is_flagged_and_left_to_the_teacher(room, t
     other = Classroom(tmp_path / "fault")
     other.hand_in("unlucky", other.answered())
     monkeypatch.setattr(batch, "grade", lambda *args, **kwargs: {}["nothing"])
-    monkeypatch.setattr(batch, "_OURS", [Class(other.folder, LAB, Limits()), other.skeleton])
-    batch._started(batch._OURS[0], "").parent.mkdir(parents=True)
+    monkeypatch.setattr(batch, "_WORKER_STATE", [Cohort(other.folder, LAB, Limits()), other.skeleton])
+    batch._started(batch._WORKER_STATE[0], "").parent.mkdir(parents=True)
     result = batch._grade("unlucky")
     assert "KeyError" in result["flags"][0]["text"]
     assert scores(result) == dict.fromkeys(FULL)
