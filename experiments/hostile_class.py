@@ -25,7 +25,7 @@ from experiments.common import FINISHED, ROOT, run
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
-from pioneers.autograder.record import record, standing
+from pioneers.autograder.record import gradebook_view, record
 from pioneers.autograder.watch import Watch
 from tests.autograder.classroom import FULL, LAB, Classroom
 from tests.autograder.hostile import ATTACKS, Attack
@@ -168,7 +168,7 @@ def by_pioneers(room: Classroom, course: Path) -> dict[str, Any]:
     limits = Limits(cell=SECONDS["cell"], call=8, total=120, memory=2 << 30)
     results = list(grade_cohort(Cohort(course, LAB, limits), processes=1))
     record(course, LAB, results)
-    publish(course, LAB, results, standing(course, LAB))
+    publish(course, LAB, results, gradebook_view(course, LAB))
     marks = {
         result["student"]: {m["grade_id"]: m["score"] for m in result["marks"] if m["grade_id"] in FULL}
         for result in results

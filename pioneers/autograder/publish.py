@@ -15,34 +15,34 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from pioneers.autograder.record import GradebookView
 from pioneers.autograder.single import Result, folder_of, write
 from pioneers.autograder.submission import EXCHANGE, Refused, contents
 
 PAGES = Path(__file__).parent / "pages"
 SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
 BINS = 10
-Standing = dict[str, dict[str, dict[str, Any]]]
 
 
-def publish(course: Path, lab: str, results: Sequence[Result], standing: Standing) -> Path:
+def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookView) -> Path:
     """Write all pages and tables; returns the page about the class.
 
     Args:
         course: folder of the course.
         lab: that was graded.
         results: of each submission.
-        standing: what the gradebook holds, with the marks made by hand.
+        view: what the gradebook holds, with the marks made by hand.
     """
     reports = course / "reports" / lab
     for result in results:
-        student, page = result["student"], feedback(result, standing[result["student"]])
+        student, page = result["student"], feedback(result, view[result["student"]])
         write(course / "feedback" / student / lab / f"{lab}.html", page)
         for name in EXCHANGE:  # nbgrader's release_feedback looks for them beside the page
             with suppress(Refused, UnicodeDecodeError):
                 text = contents(folder_of(course, student, lab) / name).decode()
                 write(course / "feedback" / student / lab / name, text)
-    write(reports / "class.html", class_page(lab, results, standing))
-    graded = {result["student"]: standing[result["student"]] for result in results}
+    write(reports / "class.html", class_page(lab, results, view))
+    graded = {result["student"]: view[result["student"]] for result in results}
     write(reports / "canvas.csv", canvas(lab, graded))
     write(reports / "moodle.csv", moodle(lab, graded))
     return reports / "class.html"
@@ -72,15 +72,15 @@ def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
     )
 
 
-def class_page(lab: str, results: Sequence[Result], standing: Standing) -> str:
+def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
     """The page about the class: how points are spread, which mistakes are common, what to look at.
 
     Args:
         lab: that was graded.
         results: of each submission.
-        standing: what the gradebook holds.
+        view: what the gradebook holds.
     """
-    totals = [sum(c["score"] for c in standing[result["student"]].values()) for result in results]
+    totals = [sum(c["score"] for c in view[result["student"]].values()) for result in results]
     points = sum(mark["points"] for mark in results[0]["marks"]) if results else 0
     marks = [mark for result in results for mark in result["marks"]]
     mistakes = Counter((mark["exercise"], mark["mistake"]) for mark in marks if mark["mistake"])
@@ -92,33 +92,33 @@ def class_page(lab: str, results: Sequence[Result], standing: Standing) -> str:
         points=points,
         median=median(totals or [0]),
         mean=mean(totals or [0]),
-        waiting=sum(c["waits"] for result in results for c in standing[result["student"]].values()),
+        waiting=sum(c["waits"] for result in results for c in view[result["student"]].values()),
         histogram=histogram,
         most=max(count for _, count in histogram) or 1,
-        exercises=_exercises(results, standing),
+        exercises=_exercises(results, view),
         mistakes=sorted(mistakes.items(), key=lambda item: (-item[1], item[0])),
         flags=[(result["student"], flag) for result in results for flag in result["flags"]],
     )
 
 
-def canvas(lab: str, standing: Standing) -> str:
-    """The marks in ``standing`` as Canvas imports them: one column, named after the ``lab``."""
+def canvas(lab: str, view: GradebookView) -> str:
+    """The marks in ``view`` as Canvas imports them: one column, named after the ``lab``."""
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab]
-    possible = ["    Points Possible", "", "", "", "", _points(standing)]
-    rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in standing.items()]
+    possible = ["    Points Possible", "", "", "", "", _points(view)]
+    rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in view.items()]
     return _table([head, possible, *rows])
 
 
-def moodle(lab: str, standing: Standing) -> str:
-    """The marks in ``standing`` as Moodle imports them for the ``lab``, matched by user name."""
-    rows = [[_text(name), _score(cells)] for name, cells in standing.items()]
+def moodle(lab: str, view: GradebookView) -> str:
+    """The marks in ``view`` as Moodle imports them for the ``lab``, matched by user name."""
+    rows = [[_text(name), _score(cells)] for name, cells in view.items()]
     return _table([["username", lab], *rows])
 
 
-def _exercises(results: Sequence[Result], standing: Standing) -> list[dict[str, Any]]:
+def _exercises(results: Sequence[Result], view: GradebookView) -> list[dict[str, Any]]:
     rows = []
     for mark in results[0]["marks"] if results else ():
-        cells = [standing[result["student"]][mark["grade_id"]] for result in results]
+        cells = [view[result["student"]][mark["grade_id"]] for result in results]
         settled = [cell for cell in cells if not (cell["waits"] and not cell["by_hand"])]
         full = sum(cell["score"] >= mark["points"] for cell in settled)
         none = sum(cell["score"] == 0 for cell in settled)
@@ -144,8 +144,8 @@ def _histogram(totals: Sequence[float], points: float) -> list[tuple[str, int]]:
     return [(label, counts[n]) for n, label in enumerate(edges)]
 
 
-def _points(standing: Standing) -> str:
-    first: dict[str, dict[str, Any]] = next(iter(standing.values()), {})
+def _points(view: GradebookView) -> str:
+    first: dict[str, dict[str, Any]] = next(iter(view.values()), {})
     return f"{sum(cell['points'] for cell in first.values()):g}"
 
 

@@ -13,6 +13,9 @@ from sqlalchemy.exc import SAWarning
 from pioneers.autograder.single import Result, folder_of, write
 from pioneers.autograder.submission import Refused, contents
 
+GradebookView = dict[str, dict[str, dict[str, Any]]]
+"""Student → cell → score, points, comment, and whether a mark waits or was made by hand."""
+
 
 def open_gradebook(course: Path) -> Any:
     """The gradebook of a ``course``, to be used in a ``with`` statement."""
@@ -79,7 +82,7 @@ def _timestamp(folder: Path) -> Any:
         return None
 
 
-def standing(course: Path, lab: str) -> dict[str, dict[str, dict[str, Any]]]:
+def gradebook_view(course: Path, lab: str) -> GradebookView:
     """What the gradebook of a ``course`` holds for a ``lab``: student → cell → score, points, comment."""
     with open_gradebook(course) as book:
         return {

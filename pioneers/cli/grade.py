@@ -9,7 +9,7 @@ from pathlib import Path
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
-from pioneers.autograder.record import check_gradebook, record, standing
+from pioneers.autograder.record import check_gradebook, gradebook_view, record
 from pioneers.autograder.self_test import holes
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
@@ -72,7 +72,7 @@ def run(args: Namespace) -> int:
         grade_cohort(cohort, processes=args.processes, again=args.again), key=lambda r: r["student"]
     )
     record(cohort.course, args.lab, results)
-    page = publish(cohort.course, args.lab, results, standing(cohort.course, args.lab))
+    page = publish(cohort.course, args.lab, results, gradebook_view(cohort.course, args.lab))
     kinds = Counter(flag["kind"] for result in results for flag in result["flags"])
     print(f"{len(results)} submissions graded: scores in {args.course / 'gradebook.db'}")
     print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))

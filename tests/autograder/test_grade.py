@@ -13,7 +13,7 @@ from pioneers.analysis import experiment
 from pioneers.autograder import batch
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail
-from pioneers.autograder.record import open_gradebook, standing
+from pioneers.autograder.record import gradebook_view, open_gradebook
 from pioneers.autograder.screen import reaches
 from pioneers.autograder.single import earlier, grade, harmless
 from pioneers.checks import find
@@ -63,7 +63,7 @@ def marks(room):
     """All that the gradebook holds about points."""
     return {
         who: {name: cell["score"] for name, cell in cells.items()}
-        for who, cells in standing(room.folder, LAB).items()
+        for who, cells in gradebook_view(room.folder, LAB).items()
     }
 
 
@@ -95,7 +95,7 @@ def test_blank_and_broken_get_nothing_and_a_cause(room):
 
 
 def test_the_gradebook_says_the_same_as_the_results(room):
-    held = standing(room.folder, LAB)
+    held = gradebook_view(room.folder, LAB)
     assert set(held) == set(Cohort(room.folder, LAB, Limits()).students())
     for student, cells in held.items():
         for mark in room.result(student)["marks"]:
@@ -129,7 +129,7 @@ def test_marks_made_by_hand_survive_and_grading_again_changes_nothing(room, caps
     assert room.result("right0")["seconds"] == seconds  # not graded again
     assert marks(room) == before
     assert before["right0"]["experiment_reading"] == 3.0
-    assert not standing(room.folder, LAB)["right0"]["experiment_reading"]["waits"]
+    assert not gradebook_view(room.folder, LAB)["right0"]["experiment_reading"]["waits"]
     assert "Well &lt;seen&gt;." in page(room, "right0")
     assert "reports" in capsys.readouterr().out
 

@@ -11,7 +11,7 @@ from pioneers.analysis import experiment
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
-from pioneers.autograder.record import record, standing
+from pioneers.autograder.record import gradebook_view, record
 from pioneers.checks import find, judge, numbers
 
 from .classroom import FULL, LAB, Classroom, kinds, scores
@@ -43,7 +43,7 @@ def room(jail, tmp_path_factory):
     assert fingerprint(*kept) == before
     assert (room.folder / "gradebook.db").read_bytes() == book
     record(room.folder, LAB, results)
-    publish(room.folder, LAB, results, standing(room.folder, LAB))
+    publish(room.folder, LAB, results, gradebook_view(room.folder, LAB))
     return room
 
 
