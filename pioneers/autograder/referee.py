@@ -14,7 +14,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from pioneers.autograder.rebuild import EXTRA, Rebuilt
-from pioneers.autograder.screen import reaches
+from pioneers.autograder.screen import forbidden_names
 from pioneers.autograder.session import Calls, Session
 from pioneers.autograder.skeleton import Skeleton, about, is_answer, is_check, is_manual, points
 from pioneers.autograder.submission import Flag
@@ -68,7 +68,7 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
         session: where its cells run.
     """
     marks: dict[str, Mark] = {}
-    further: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and where it stands
+    waiting: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and its position
     for number, cell in enumerate(rebuilt.notebook.cells, 1):
         grade_id = about(cell).get("grade_id", "")
         if is_check(cell) and cell.cell_type == "code":
@@ -76,15 +76,15 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
             hidden = [check for check in checks if check[1] is not None]
             marks[grade_id] = check_cell(cell, [check for check in checks if check[1] is None], session)
             if hidden and marks[grade_id].stage in ("", "unchecked"):
-                further.append((cell, hidden, len(session.sources)))
+                waiting.append((cell, hidden, len(session.sources)))
         elif cell.cell_type == "code":
             cell.outputs = session.cell(cell.source, grade_id or f"number {number}")
         if is_manual(cell):
             blank = grade_id in rebuilt.blank
             cause = "Nothing was written here." if blank else ""
             marks[grade_id] = Mark(grade_id, points(cell), 0.0 if blank else None, cause=cause)
-    for cell, hidden, position in further:
-        marks[about(cell).grade_id] = _further(cell, hidden, session, position)
+    for cell, hidden, position in waiting:
+        marks[about(cell).grade_id] = _check_hidden(cell, hidden, session, position)
     for cell in rebuilt.notebook.cells:
         if is_check(cell) and cell.cell_type == "code":
             cell.outputs = [_verdict(marks[about(cell).grade_id])]
@@ -97,7 +97,9 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
     own = [
         cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
     ]
-    found = sorted({name for cell in own if cell.cell_type == "code" for name in reaches(cell.source)})
+    found = sorted(
+        {name for cell in own if cell.cell_type == "code" for name in forbidden_names(cell.source)}
+    )
     if not found:
         return marks
     rebuilt.flags.append(
@@ -109,7 +111,7 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
     ]
 
 
-def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
+def _check_hidden(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
     """The hidden probes, on what is defined in the end or, if that fails, where the check stands."""
     if session.position is None:
         mark = check_cell(cell, hidden, session)
@@ -179,7 +181,7 @@ def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | Non
 def _discreetly(exercise: Exercise, failure: Failure) -> str:
     """A failure on a hidden probe: what kind it is and what to reread, not with which numbers."""
     lines = [
-        f"{headline(exercise)} passes the checks of the notebook but not all further ones.",
+        f"{headline(exercise)} passes the checks in the notebook, but not all of the hidden ones.",
         f"Stopped at: {failure.stage}.",
     ]
     if failure.diagnosis:

@@ -53,10 +53,10 @@ attempts = {
 }
 print(json.dumps([name for name, attempt in attempts.items() if works(attempt)]))
 """
-BREED = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
+FORK_BOMB = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
 
 
-def holes(limits: Limits) -> list[str]:
+def escape_attempts(limits: Limits) -> list[str]:
     """What a process in the jail can do that it must not: nothing, on a machine that can hold a class.
 
     Args:
@@ -84,11 +84,11 @@ def holes(limits: Limits) -> list[str]:
             f"bubblewrap cannot build it here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
         )
     found: list[str] = json.loads(said)
-    return found + ([] if _breeding_is_stopped(limits) else ["start processes without end"])
+    return found + ([] if _fork_bomb_is_stopped(limits) else ["start processes without end"])
 
 
-def _breeding_is_stopped(limits: Limits) -> bool:
-    process = start([sys.executable, "-I", "-c", BREED], replace(limits, processes=16))
+def _fork_bomb_is_stopped(limits: Limits) -> bool:
+    process = start([sys.executable, "-I", "-c", FORK_BOMB], replace(limits, processes=16))
     watch = Watch(process, replace(limits, processes=16))
     watch.start()
     try:

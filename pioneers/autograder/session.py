@@ -14,9 +14,9 @@ from pioneers.autograder.worker import Worker, WorkerLost
 from pioneers.checks.exercise import Exercise, Outcome, Probe
 
 PICTURES = ("image/png", "image/jpeg")
-MOST_TEXT = 100_000  # characters of one output
-MOST_OUTPUTS = 100  # of one cell
-MOST_PICTURE = 4 << 20
+MAX_TEXT = 100_000  # characters of one output
+MAX_OUTPUTS = 100  # of one cell
+MAX_PICTURE = 4 << 20
 
 
 class Session:
@@ -49,7 +49,7 @@ class Session:
             return [_lost(str(cause))]
         self.sources.append(source)
         self.ran += 1
-        return [clean for output in outputs[:MOST_OUTPUTS] if (clean := _clean(output))]
+        return [clean for output in outputs[:MAX_OUTPUTS] if (clean := _clean(output))]
 
     def parameters(self, name: str) -> list[str] | str | None:
         """The parameters of the function called ``name``; None if there is none.
@@ -160,12 +160,12 @@ def _clean(output: Any) -> NotebookNode | None:
 
 
 def _text(content: Any) -> str:
-    text = content[:MOST_TEXT] if isinstance(content, str) else ""
+    text = content[:MAX_TEXT] if isinstance(content, str) else ""
     return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
 def _picture(content: Any) -> str:
-    if not isinstance(content, str) or len(content) > MOST_PICTURE:
+    if not isinstance(content, str) or len(content) > MAX_PICTURE:
         return ""
     try:
         return base64.b64encode(base64.b64decode(content)).decode()

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import nbformat
 
-MOST_BYTES = 64 << 20
-MOST_CELLS = 1000
+MAX_BYTES = 64 << 20
+MAX_CELLS = 1000
 PICTURES = ("image/png", "image/jpeg")
 EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # nbgrader's exchange puts them beside a notebook
 
@@ -95,8 +95,8 @@ def read(data: bytes) -> list[Cell]:
         raise Refused(
             f"The file is not a notebook ({type(error).__name__}); hand in the .ipynb itself."
         ) from None
-    if len(cells) > MOST_CELLS:
-        raise Refused(f"The notebook has {len(cells):,} cells; {MOST_CELLS:,} are allowed.")
+    if len(cells) > MAX_CELLS:
+        raise Refused(f"The notebook has {len(cells):,} cells; {MAX_CELLS:,} are allowed.")
     return cells
 
 
@@ -114,10 +114,10 @@ def contents(path: Path) -> bytes:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
             raise Refused("The notebook is not a regular file.")
-        if about.st_size > MOST_BYTES:
+        if about.st_size > MAX_BYTES:
             size = f"{about.st_size / 2**20:,.0f} MiB"
-            raise Refused(f"The notebook has {size}; {MOST_BYTES >> 20} are allowed. Clear its outputs.")
-        return file.read(MOST_BYTES)
+            raise Refused(f"The notebook has {size}; {MAX_BYTES >> 20} are allowed. Clear its outputs.")
+        return file.read(MAX_BYTES)
 
 
 def _cell(cell: Any) -> Cell:

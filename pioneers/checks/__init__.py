@@ -47,7 +47,7 @@ def check(
     Args:
         key: the exercise, ``"1.3"`` = lab 1, exercise 3.
         answer: the function; when left out, the one of the right name in the notebook that calls.
-        probes: further probes to use instead of the public ones.
+        probes: the hidden probes, to use instead of the public ones.
 
     Raises:
         CheckFailed: it did not pass.
@@ -58,7 +58,7 @@ def check(
     failure = examine(exercise, answer, probes)
     if failure:
         raise CheckFailed(exercise, failure)
-    done = f"all checks passed ({exercise.points} points)" if probes is None else "further probes passed too"
+    done = f"all checks passed ({exercise.points} points)" if probes is None else "hidden probes passed too"
     print(f"{key} {exercise.name}: {done}")
 
 

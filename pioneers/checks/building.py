@@ -154,7 +154,7 @@ class Draft:
 
         Args:
             name: of the mistake.
-            why: one sentence on what is wrong; left out, the answers are further ones to a known mistake.
+            why: one sentence on what is wrong; left out, the answers are more examples of a known mistake.
             edits: of the answer.
             source: another program that makes this mistake.
             believes: what the student thinks, for the teacher's table.

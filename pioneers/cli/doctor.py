@@ -204,12 +204,12 @@ def _grading() -> Iterator[Finding]:
     purpose = "it is for grading untrusted submissions"
     try:
         from pioneers.autograder.jail import Limits, NoJail
-        from pioneers.autograder.self_test import holes
+        from pioneers.autograder.self_test import escape_attempts
     except ModuleNotFoundError as error:
         yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} 'pioneers[grader]'")
         return
     try:
-        found = holes(Limits())
+        found = escape_attempts(Limits())
     except NoJail as reason:
         yield Finding("jail", f"none here; {purpose}: {reason}")
     else:

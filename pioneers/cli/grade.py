@@ -10,7 +10,7 @@ from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, gradebook_view, record
-from pioneers.autograder.self_test import holes
+from pioneers.autograder.self_test import escape_attempts
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
@@ -91,7 +91,7 @@ def _try_the_jail(limits: Limits) -> None:
     """Raise an error unless the jail holds."""
     cure = "fix that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
-        found = holes(limits)
+        found = escape_attempts(limits)
     except NoJail as reason:
         raise RuntimeError(f"no jail on this machine: {reason}; {cure}") from None
     if found:

@@ -14,7 +14,7 @@ from pioneers.autograder import batch
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail
 from pioneers.autograder.record import gradebook_view, open_gradebook
-from pioneers.autograder.screen import reaches
+from pioneers.autograder.screen import forbidden_names
 from pioneers.autograder.single import earlier, grade, harmless
 from pioneers.checks import find
 from pioneers.checks.answers import load_answers
@@ -231,12 +231,12 @@ def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, mo
     def no_jail(limits):
         raise NoJail("user namespaces are forbidden")
 
-    monkeypatch.setattr(command, "holes", no_jail)
+    monkeypatch.setattr(command, "escape_attempts", no_jail)
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "user namespaces are forbidden" in capsys.readouterr().err
     assert main(["grade", str(room.folder), LAB, "--trust-this-class"]) == 0
     assert "this class is trusted with everything you can read and change" in capsys.readouterr().err
-    monkeypatch.setattr(command, "holes", lambda limits: ["reach the network of this machine"])
+    monkeypatch.setattr(command, "escape_attempts", lambda limits: ["reach the network of this machine"])
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "a student could reach the network" in capsys.readouterr().err
 
@@ -258,7 +258,7 @@ HONEST = [
     "from torch.nn import functional as F\nimport numpy as np\nx.grad.fn",
     "this is no Python",
 ]
-REACHING = {
+FORBIDDEN = {
     "import pioneers.checks.guard": "pioneers.checks.guard",
     "from pioneers.checks import run": "pioneers.checks.run",
     "from pioneers import autograder": "pioneers.autograder",
@@ -278,13 +278,13 @@ REACHING = {
 
 
 @pytest.mark.parametrize("source", HONEST)
-def test_honest_code_reaches_for_nothing(source):
-    assert reaches(source) == []
+def test_honest_code_has_no_forbidden_names(source):
+    assert forbidden_names(source) == []
 
 
-@pytest.mark.parametrize("source", REACHING)
-def test_code_that_reaches_further_is_named(source):
-    assert REACHING[source] in reaches(source)
+@pytest.mark.parametrize("source", FORBIDDEN)
+def test_forbidden_names_are_found(source):
+    assert FORBIDDEN[source] in forbidden_names(source)
 
 
 def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of_nbgraders_time():

@@ -220,7 +220,7 @@ def test_success_prints_one_short_line(capsys) -> None:
 
     check("1.4", causal_mask)
     check("1.4", causal_mask, probes=[Probe("more", {"num_queries": 2, "num_keys": 5})])
-    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: further probes passed too"]
+    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: hidden probes passed too"]
     assert capsys.readouterr().out.splitlines() == lines
 
 

@@ -10,8 +10,8 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-MOST_SHOWN = 100_000  # characters of one stream of one cell
-MOST_RICH = 4 << 20  # characters of one figure
+MAX_SHOWN = 100_000  # characters of one stream of one cell
+MAX_RICH = 4 << 20  # characters of one figure
 
 
 class Capped(io.StringIO):
@@ -19,7 +19,7 @@ class Capped(io.StringIO):
 
     def write(self, text: str) -> int:
         """Keep what there is room for."""
-        room = MOST_SHOWN - self.tell()
+        room = MAX_SHOWN - self.tell()
         super().write(text[:room] if room > 0 else "")
         return len(text)
 
@@ -60,7 +60,7 @@ def _stream(name: str, stream: Capped) -> dict[str, Any]:
 
 
 def _rich(shown: Any) -> dict[str, Any]:
-    data = {kind: str(content)[:MOST_RICH] for kind, content in dict(shown["data"]).items()}
+    data = {kind: str(content)[:MAX_RICH] for kind, content in dict(shown["data"]).items()}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 

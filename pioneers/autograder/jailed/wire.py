@@ -15,9 +15,9 @@ from torch import Tensor
 from pioneers.checks.exercise import Outcome, Probe
 
 FRAME = struct.Struct(">IQ")  # bytes of the header, bytes of all arrays
-MOST_HEADER, MOST_BYTES = 16 << 20, 64 << 20
-MOST_TEXT = 2000  # characters of an error
-MOST_AXES = 16
+MAX_HEADER, MAX_BYTES = 16 << 20, 64 << 20
+MAX_TEXT = 2000  # characters of an error
+MAX_AXES = 16
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -41,7 +41,7 @@ def pack(content: Any) -> bytes:
     arrays: list[bytes] = []
     header = json.dumps(_write(content, arrays)).encode()
     size = sum(map(len, arrays))
-    if len(header) > MOST_HEADER or size > MOST_BYTES:
+    if len(header) > MAX_HEADER or size > MAX_BYTES:
         raise BadMessage(f"{len(header) + size:,} bytes are more than a message may have")
     return FRAME.pack(len(header), size) + header + b"".join(arrays)
 
@@ -56,7 +56,7 @@ def unpack(read: Callable[[int], bytes]) -> Any:
         BadMessage: what came is no message.
     """
     header_size, size = FRAME.unpack(read(FRAME.size))
-    if header_size > MOST_HEADER or size > MOST_BYTES:
+    if header_size > MAX_HEADER or size > MAX_BYTES:
         raise BadMessage("a message larger than allowed")
     header, arrays = read(header_size), memoryview(bytearray(read(size)))
     try:
@@ -91,7 +91,7 @@ class _Shelf:
 
     def take(self, name: str, shape: list[int], meta: bool) -> Tensor:
         dtype = DTYPES[name]
-        if len(shape) > MOST_AXES or not all(type(n) is int and 0 <= n <= MOST_BYTES for n in shape):
+        if len(shape) > MAX_AXES or not all(type(n) is int and 0 <= n <= MAX_BYTES for n in shape):
             raise BadMessage("no such shape")
         if meta:
             return torch.empty(shape, dtype=dtype, device="meta")
@@ -178,6 +178,6 @@ def _alike(a: Tensor, b: Tensor) -> bool:
 
 
 def _text(content: Any) -> str:
-    """At most :data:`MOST_TEXT` printable characters."""
+    """At most :data:`MAX_TEXT` printable characters."""
     text = content if isinstance(content, str) else ""
-    return "".join(c for c in text[:MOST_TEXT] if c.isprintable() or c == "\n")
+    return "".join(c for c in text[:MAX_TEXT] if c.isprintable() or c == "\n")
