@@ -20,17 +20,17 @@ from typing import Any
 import torch
 from nbgrader.api import Gradebook
 
-import pioneers
 from experiments.common import FINISHED, ROOT, run
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import gradebook_view, record
 from pioneers.autograder.watch import Watch
+from pioneers.checks.guard import PACKAGE
 from tests.autograder.classroom import FULL, LAB, Classroom
 from tests.autograder.hostile import ATTACKS, Attack
 
-PACKAGE, LIBRARY = Path(pioneers.__file__).parent, Path(torch.__file__)
+LIBRARY = Path(torch.__file__)
 SECRET = "s3cret-of-the-teacher"
 LIVE = '<script>alert("stolen")'
 SECONDS = {"cell": 5, "command": 180}

@@ -16,14 +16,13 @@ from pathlib import Path
 import matplotlib
 import matplotlib.font_manager
 
-import pioneers
+from pioneers.checks.guard import CHECKS, PACKAGE
 from pioneers.checks.loading import labs_folder
-from pioneers.data.download import ENV_VARIABLE
+from pioneers.data.download import DATA_VARIABLE
+from pioneers.device import DEVICE_VARIABLE
 
-PACKAGE = Path(pioneers.__file__).parent
-CHECKS = PACKAGE / "checks"
 AUTOGRADER = PACKAGE / "autograder"
-SHOWN = ("exercise.py", "guard.py", "run.py")  # what of checks/ the jail sees
+VISIBLE = ("exercise.py", "guard.py", "run.py")  # what of checks/ the jail sees
 HOME = "/home/student"
 MIB = 1 << 20
 
@@ -92,12 +91,12 @@ def bubblewrap(command: list[str], limits: Limits) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The environment of a student's process: nothing of the teacher's but where public data lies."""
-    data = os.environ.get(ENV_VARIABLE)
+    data = os.environ.get(DATA_VARIABLE)
     return {
         "HOME": HOME, "USER": "student", "PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
         "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline", "TQDM_DISABLE": "1",
-        "PIONEERS_DEVICE": "cpu", **({ENV_VARIABLE: data} if data else {}),
+        DEVICE_VARIABLE: "cpu", **({DATA_VARIABLE: data} if data else {}),
     }  # fmt: skip
 
 
@@ -116,8 +115,8 @@ def _system() -> list[str]:
             words += ["--ro-bind", top, top]
     folders = ["/usr", "/etc/fonts", "/etc/ld.so.cache", "/etc/alternatives", sys.base_prefix, sys.prefix]
     folders.append(sysconfig.get_path("purelib"))
-    if ENV_VARIABLE in os.environ:
-        folders.append(os.path.abspath(os.environ[ENV_VARIABLE]))
+    if DATA_VARIABLE in os.environ:
+        folders.append(os.path.abspath(os.environ[DATA_VARIABLE]))
     for folder in dict.fromkeys(folders):
         words += ["--ro-bind-try", folder, folder]
     fonts = (
@@ -128,7 +127,7 @@ def _system() -> list[str]:
 
 def _package() -> list[str]:
     """This package, with a stand-in where references, probes and mistakes would be."""
-    shown = {CHECKS / name: CHECKS / name for name in SHOWN}
+    shown = {CHECKS / name: CHECKS / name for name in VISIBLE}
     shown |= {AUTOGRADER / name: AUTOGRADER / name for name in ("__init__.py", "jailed")}
     shown[AUTOGRADER / "jailed" / "stand_in.py"] = CHECKS / "__init__.py"
     covered = [str(folder) for folder in (CHECKS, AUTOGRADER, labs_folder())]

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from pioneers.autograder.record import GradebookView
 from pioneers.autograder.single import Result, folder_of, write
-from pioneers.autograder.submission import EXCHANGE, Refused, contents
+from pioneers.autograder.submission import EXCHANGE, SubmissionRefused, contents
 
 PAGES = Path(__file__).parent / "pages"
 SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
@@ -38,7 +38,7 @@ def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookVi
         student, page = result["student"], feedback(result, view[result["student"]])
         write(course / "feedback" / student / lab / f"{lab}.html", page)
         for name in EXCHANGE:  # nbgrader's release_feedback looks for them beside the page
-            with suppress(Refused, UnicodeDecodeError):
+            with suppress(SubmissionRefused, UnicodeDecodeError):
                 text = contents(folder_of(course, student, lab) / name).decode()
                 write(course / "feedback" / student / lab / name, text)
     write(reports / "class.html", class_page(lab, results, view))

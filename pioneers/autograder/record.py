@@ -11,7 +11,7 @@ from nbgrader.utils import parse_utc  # type: ignore[import-untyped]
 from sqlalchemy.exc import SAWarning
 
 from pioneers.autograder.single import Result, folder_of, write
-from pioneers.autograder.submission import Refused, contents
+from pioneers.autograder.submission import SubmissionRefused, contents
 
 GradebookView = dict[str, dict[str, dict[str, Any]]]
 """Student → cell → score, points, comment, and whether a mark waits or was made by hand."""
@@ -78,7 +78,7 @@ def _timestamp(folder: Path) -> Any:
     """When it was handed in, if a readable file says so."""
     try:
         return parse_utc(contents(folder / "timestamp.txt").decode().strip() or None)
-    except (Refused, ValueError, TypeError, OverflowError):
+    except (SubmissionRefused, ValueError, TypeError, OverflowError):
         return None
 
 

@@ -10,8 +10,9 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from pioneers.autograder.jail import PACKAGE, Limits, NoJail, start
+from pioneers.autograder.jail import Limits, NoJail, start
 from pioneers.autograder.watch import Watch
+from pioneers.checks.guard import PACKAGE
 from pioneers.checks.loading import labs_folder
 
 SECRET = "PIONEERS_SELF_TEST"

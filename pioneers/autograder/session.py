@@ -9,11 +9,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from pioneers.autograder.jail import Limits
-from pioneers.autograder.submission import Flag
+from pioneers.autograder.submission import PICTURES, Flag
 from pioneers.autograder.worker import Worker, WorkerLost
 from pioneers.checks.exercise import Exercise, Outcome, Probe
 
-PICTURES = ("image/png", "image/jpeg")
 MAX_TEXT = 100_000  # characters of one output
 MAX_OUTPUTS = 100  # of one cell
 MAX_PICTURE = 4 << 20

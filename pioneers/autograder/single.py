@@ -16,12 +16,13 @@ import nh3
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from pioneers.autograder.jail import AUTOGRADER, PACKAGE, Limits
+from pioneers.autograder.jail import AUTOGRADER, Limits
 from pioneers.autograder.rebuild import rebuild
 from pioneers.autograder.referee import Mark, referee, refused
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton
-from pioneers.autograder.submission import Flag, Refused, contents, find, read
+from pioneers.autograder.submission import Flag, SubmissionRefused, contents, find_notebook, read
+from pioneers.checks.guard import PACKAGE
 from pioneers.checks.loading import exercise_files, lab_folders
 from pioneers.keys import Sources
 
@@ -45,7 +46,7 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
     begun, peak = time.monotonic(), 0
     flags: list[Flag] = []
     try:
-        path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
+        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
         rebuilt = rebuild(skeleton, read(contents(path)))
         session = Session(limits, trusted=trusted)
         try:
@@ -53,7 +54,7 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
         finally:
             session.close()
         notebook, peak, flags = rebuilt.notebook, session.peak, flags + rebuilt.flags
-    except Refused as cause:
+    except SubmissionRefused as cause:
         marks, notebook = refused(skeleton, str(cause)), unread(skeleton, str(cause))
         flags = [*flags, Flag("refused", str(cause))]
     result = as_result(student, skeleton, marks, flags)
@@ -106,9 +107,9 @@ def digest(course: Path, student: str, skeleton: Skeleton) -> str:
     whole = hashlib.sha256(_checks(frozenset(CHECK.findall(code))).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
     try:
-        path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
+        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
         whole.update(repr(flags).encode() + path.name.encode() + contents(path))
-    except Refused as cause:
+    except SubmissionRefused as cause:
         whole.update(str(cause).encode())
     return whole.hexdigest()
 

@@ -27,7 +27,7 @@ class Flag(NamedTuple):
     text: str
 
 
-class Refused(Exception):
+class SubmissionRefused(Exception):
     """The submission cannot be graded; the message says why, in words for the student."""
 
 
@@ -50,14 +50,14 @@ class Cell:
     attachments: dict[str, dict[str, str]]
 
 
-def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
+def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     """The notebook in a student's ``folder`` for the ``lab``, also under another name.
 
     Raises:
-        Refused: there is none.
+        SubmissionRefused: there is none.
     """
     if folder.is_symlink() or folder.parent.is_symlink():
-        raise Refused("The folder handed in is a link, and links are not followed.")
+        raise SubmissionRefused("The folder handed in is a link, and links are not followed.")
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
     notebooks = [path for path in files if path.suffix == ".ipynb"]
@@ -72,7 +72,7 @@ def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     if others:
         flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
     if not notebooks:
-        raise Refused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
+        raise SubmissionRefused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
     if taken != right:
         flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was taken for {lab}.ipynb."))
     return taken, flags
@@ -82,7 +82,7 @@ def read(data: bytes) -> list[Cell]:
     """The cells of a notebook.
 
     Raises:
-        Refused: it is none, or has too many.
+        SubmissionRefused: it is none, or has too many.
     """
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
@@ -90,13 +90,13 @@ def read(data: bytes) -> list[Cell]:
             notebook = nbformat.convert(nbformat.from_dict(notebook), 4)
         cells = [_cell(cell) for cell in notebook["cells"]]
     except RecursionError:
-        raise Refused("The notebook is nested too deeply to be one.") from None
+        raise SubmissionRefused("The notebook is nested too deeply to be one.") from None
     except Exception as error:  # a stranger's file can be wrong in any way
-        raise Refused(
+        raise SubmissionRefused(
             f"The file is not a notebook ({type(error).__name__}); hand in the .ipynb itself."
         ) from None
     if len(cells) > MAX_CELLS:
-        raise Refused(f"The notebook has {len(cells):,} cells; {MAX_CELLS:,} are allowed.")
+        raise SubmissionRefused(f"The notebook has {len(cells):,} cells; {MAX_CELLS:,} are allowed.")
     return cells
 
 
@@ -104,19 +104,21 @@ def contents(path: Path) -> bytes:
     """The bytes of a regular file that is not too large.
 
     Raises:
-        Refused: it is something else.
+        SubmissionRefused: it is something else.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise Refused(f"The notebook cannot be read ({error.strerror}).") from None
+        raise SubmissionRefused(f"The notebook cannot be read ({error.strerror}).") from None
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            raise Refused("The notebook is not a regular file.")
+            raise SubmissionRefused("The notebook is not a regular file.")
         if about.st_size > MAX_BYTES:
             size = f"{about.st_size / 2**20:,.0f} MiB"
-            raise Refused(f"The notebook has {size}; {MAX_BYTES >> 20} are allowed. Clear its outputs.")
+            raise SubmissionRefused(
+                f"The notebook has {size}; {MAX_BYTES >> 20} are allowed. Clear its outputs."
+            )
         return file.read(MAX_BYTES)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-CHECKS = str(Path(__file__).parent)
-PACKAGE = str(Path(__file__).parents[1])
+CHECKS = Path(__file__).parent
+PACKAGE = CHECKS.parent
 
 
-class Refused(Exception):
+class CallRefused(Exception):
     """Stops an answer at a call that is not allowed."""
 
 
@@ -39,7 +39,7 @@ class Guard(TorchFunctionMode):
         culprit = f"`{name}`" if _plain(name) in self.refuse else _caller_in_package()
         if culprit:
             self.refused = self.refused or culprit
-            raise Refused(culprit)
+            raise CallRefused(culprit)
         return func(*args, **(kwargs or {}))
 
 
@@ -52,8 +52,8 @@ def _caller_in_package() -> str:
     """The function of ``pioneers`` that the answer called to get here, if any."""
     called = ""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(CHECKS):
-        if frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and not frame.f_code.co_filename.startswith(str(CHECKS)):
+        if frame.f_code.co_filename.startswith(str(PACKAGE)):
             called = f"`{frame.f_code.co_name}` of pioneers"
         frame = frame.f_back
     return called

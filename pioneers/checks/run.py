@@ -100,7 +100,7 @@ def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[
 def _own_line(error: Exception) -> str:
     """The student's own line in the traceback: the last one that lies neither in a library nor here."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "site-packages" not in frame.filename and not frame.filename.startswith(CHECKS):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(str(CHECKS)):
             return f"line {frame.lineno} of {frame.name}: {frame.line}"
     return ""
 

@@ -16,7 +16,7 @@ from pioneers.checks.exercise import Outcome, Probe
 
 FRAME = struct.Struct(">IQ")  # bytes of the header, bytes of all arrays
 MAX_HEADER, MAX_BYTES = 16 << 20, 64 << 20
-MAX_TEXT = 2000  # characters of an error
+MAX_ERROR = 2000  # characters of an error
 MAX_AXES = 16
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
@@ -178,6 +178,6 @@ def _alike(a: Tensor, b: Tensor) -> bool:
 
 
 def _text(content: Any) -> str:
-    """At most :data:`MAX_TEXT` printable characters."""
+    """At most :data:`MAX_ERROR` printable characters."""
     text = content if isinstance(content, str) else ""
-    return "".join(c for c in text[:MAX_TEXT] if c.isprintable() or c == "\n")
+    return "".join(c for c in text[:MAX_ERROR] if c.isprintable() or c == "\n")
