@@ -47,7 +47,7 @@ def rebuild(skeleton: Skeleton, cells: list[Cell]) -> Rebuilt:
         else:
             _restore(rebuilt, cell, [cells[i] for i in copies])
         if len(copies) == 1 and about(cell).get("points") != cells[copies[0]].points:
-            rebuilt.flags.append(Flag("points", f"The points of {grade_id} had been changed; they are back."))
+            rebuilt.flags.append(Flag("points", f"The points of {grade_id} were edited and restored."))
     _add_extras(notebook, cells, place, used | taken)
     return rebuilt
 
@@ -75,12 +75,12 @@ def _answer(
     if not copies:  # its name is lost: look for what it must define
         homeless = [i for i, other in enumerate(cells) if i not in used and other.grade_id == ""]
         copies = [i for i in homeless if wanted and wanted <= defined(cells[i].source)]
-        lost = "was found by what it defines" if copies else "is missing"
+        lost = "was deleted, but a function of the right name was found" if copies else "is missing"
         rebuilt.flags.append(Flag("deleted", f"The answer cell {grade_id} {lost}."))
     written = [i for i in copies if cells[i].source.strip() not in ("", stub.strip())]
     if len(copies) > 1:
         rebuilt.flags.append(
-            Flag("copied", f"There are {len(copies)} cells {grade_id}; the last written counts.")
+            Flag("copied", f"{grade_id} is there {len(copies)} times; the last one with an answer counts.")
         )
     if not written:
         rebuilt.blank.add(grade_id)
@@ -90,12 +90,17 @@ def _answer(
     whole = "\n".join(cells[i].source for i in written)
     if not wanted <= defined(last.source) and wanted <= defined(whole):
         cell.source = whole
-        rebuilt.flags.append(Flag("split", f"The answer {grade_id} was split over {len(written)} cells."))
+        rebuilt.flags.append(
+            Flag("split", f"The answer {grade_id} was split over {len(written)} cells; they were joined.")
+        )
     elif len(written) > 1:  # what earlier copies define may be needed by the last
         cell.metadata["pioneers"] = {"before": [cells[i].source for i in written[:-1]]}
     if last.kind != cell.cell_type:
         rebuilt.flags.append(
-            Flag("type", f"The cell {grade_id} was {last.kind}; it is {cell.cell_type} again.")
+            Flag(
+                "type",
+                f"The cell {grade_id} was changed to {last.kind}; it was changed back to {cell.cell_type}.",
+            )
         )
     if last.attachments and cell.cell_type == "markdown":
         cell.attachments = last.attachments
@@ -106,13 +111,11 @@ def _restore(rebuilt: Rebuilt, cell: NotebookNode, copies: list[Cell]) -> None:
     """Say what happened to a cell that students leave alone."""
     grade_id = about(cell).grade_id
     if not copies:
-        rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} had been deleted; it is back."))
+        rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} was deleted; it was restored."))
     elif len(copies) > 1:
-        rebuilt.flags.append(
-            Flag("copied", f"There were {len(copies)} cells {grade_id}; there is one again.")
-        )
+        rebuilt.flags.append(Flag("copied", f"There were {len(copies)} copies of {grade_id}; one was kept."))
     if any(copy.source.strip() != cell.source.strip() for copy in copies):
-        rebuilt.flags.append(Flag("edited", f"The cell {grade_id} had been edited; it is as it was."))
+        rebuilt.flags.append(Flag("edited", f"The cell {grade_id} was edited; its text was restored."))
 
 
 def _add_extras(notebook: NotebookNode, cells: list[Cell], place: dict[int, int], used: set[int]) -> None:

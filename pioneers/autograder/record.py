@@ -29,13 +29,13 @@ def check_gradebook(course: Path, lab: str) -> None:
         ValueError: it does not.
     """
     if not (course / "gradebook.db").is_file():
-        raise ValueError(f"{course} has no gradebook.db; in it: nbgrader generate_assignment {lab}")
+        raise ValueError(f"{course} has no gradebook.db; run there: nbgrader generate_assignment {lab}")
     with open_gradebook(course) as book:
         try:
             book.find_assignment(lab)
         except MissingEntry:
             raise ValueError(
-                f"the gradebook does not know {lab}: nbgrader generate_assignment {lab}"
+                f"{lab} is not in the gradebook; run in {course}: nbgrader generate_assignment {lab}"
             ) from None
 
 

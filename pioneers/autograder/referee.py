@@ -97,15 +97,15 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
     own = [
         cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
     ]
-    found = sorted(
-        {name for cell in own if cell.cell_type == "code" for name in forbidden_names(cell.source)}
-    )
+    sources = [cell.source for cell in own if cell.cell_type == "code"]
+    found = sorted({name for source in sources for name in forbidden_names(source)})
     if not found:
         return marks
+    names = ", ".join(found[:8])
     rebuilt.flags.append(
-        Flag("reaches further", f"The code uses {', '.join(found[:8])}; points wait for you.")
+        Flag("reaches further", f"The code uses {names}; a teacher decides about the points.")
     )
-    cause = f"Your code uses {', '.join(found[:8])}, which no answer needs; your teacher decides."
+    cause = f"Your code uses {names}, which no answer needs; your teacher decides on the points."
     return [
         replace(mark, score=None, cause=cause, stage="withheld") if mark.score else mark for mark in marks
     ]
@@ -152,14 +152,17 @@ def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
         except Exception as error:  # no result of a stranger may stop the class
             flag = Flag("judge stopped", f"{name}: {type(error).__name__}: {error}")
             session.flags += [flag] if flag not in session.flags else []
-            failure = Failure("compared", ("Your result could not be compared; your teacher has been told.",))
+            failure = Failure(
+                "compared",
+                ("Your result could not be compared with the expected one; your teacher will look at it.",),
+            )
         if failure:
             mistake = failure.diagnosis.name if failure.diagnosis else ""
             cause = explain(exercise, failure) if probes is None else _discreetly(exercise, failure)
             return Mark(grade_id, worth, 0.0, name, cause, failure.stage, mistake)
     if not checks:
         return Mark(
-            grade_id, worth, 0.0, name, "This cell makes no check; your teacher decides.", "unchecked"
+            grade_id, worth, 0.0, name, "This cell checks nothing; your teacher decides.", "unchecked"
         )
     return Mark(grade_id, worth, worth, name)
 
@@ -171,7 +174,7 @@ def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | Non
     except WorkerLost as cause:
         return Failure("runs", (f"Your notebook stopped before this could be checked: {cause}.",))
     if parameters is None:
-        return Failure("exists", (f"There is no function called `{exercise.name}` when the check is made.",))
+        return Failure("exists", (f"There is no function called `{exercise.name}` when the check runs.",))
     if parameters not in ("unknown", list(exercise.parameters)):
         got = f"Got:      {exercise.name}({', '.join(parameters)})"
         return Failure("signature", (f"Expected: {headline(exercise)}", got))

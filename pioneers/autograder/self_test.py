@@ -19,7 +19,7 @@ SECRET = "PIONEERS_SELF_TEST"
 SECONDS = 30
 ALLOW = (
     "it needs user namespaces; on Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; "
-    "a container forbids them, a virtual machine does not"
+    "containers usually forbid them, virtual machines do not"
 )
 BREAKOUT = """
 import json, os, resource, socket, sys
@@ -82,7 +82,7 @@ def escape_attempts(limits: Limits) -> list[str]:
             del os.environ[SECRET]
     if process.returncode:
         raise NoJail(
-            f"bubblewrap cannot build it here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
+            f"bubblewrap cannot build a jail here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
         )
     found: list[str] = json.loads(said)
     return found + ([] if _fork_bomb_is_stopped(limits) else ["start processes without end"])

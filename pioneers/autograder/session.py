@@ -110,7 +110,7 @@ class Session:
     def _seconds(self, most: float) -> float:
         left = self.ends - time.monotonic()
         if left <= 0:
-            raise WorkerLost(f"the notebook used up its {self.limits.total:.0f} seconds")
+            raise WorkerLost(f"the notebook used up its limit of {self.limits.total:.0f} seconds")
         return min(most, left)
 
 

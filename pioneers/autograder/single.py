@@ -65,7 +65,7 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
 
 def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Result:
     """The result of a ``student`` whose submission the grader cannot grade, for a ``fault`` of its own."""
-    cause = "The grader could not grade this; a teacher must look at it."
+    cause = "The grader failed on this submission; your teacher will mark it."
     marks = [replace(mark, score=None) for mark in refused(skeleton, cause)]
     result = as_result(student, skeleton, marks, [Flag("grader failed", f"{cause} {fault}")])
     result |= {"digest": digest(course, student, skeleton), "seconds": 0.0, "peak": 0}

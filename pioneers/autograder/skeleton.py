@@ -32,7 +32,7 @@ class Skeleton:
         files = {part: course / part / lab / f"{lab}.ipynb" for part in ("source", "release")}
         for file in files.values():
             if not file.is_file():
-                raise ValueError(f"there is no {file}; in {course}: nbgrader generate_assignment {lab}")
+                raise ValueError(f"there is no {file}; run in {course}: nbgrader generate_assignment {lab}")
         read = {part: nbformat.read(file, as_version=4) for part, file in files.items()}
         return cls(lab, read["release"], read["source"])
 

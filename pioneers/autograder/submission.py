@@ -57,7 +57,7 @@ def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
         SubmissionRefused: there is none.
     """
     if folder.is_symlink() or folder.parent.is_symlink():
-        raise SubmissionRefused("The folder handed in is a link, and links are not followed.")
+        raise SubmissionRefused("The folder handed in is a link. Hand in the folder itself.")
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
     notebooks = [path for path in files if path.suffix == ".ipynb"]
@@ -70,11 +70,11 @@ def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     known = {taken, *links, *(folder / name for name in EXCHANGE)}
     others = [path.name for path in entries if path not in known and path.name[0] != "."]
     if others:
-        flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
+        flags.append(Flag("other files", f"Other files were handed in and ignored: {', '.join(others[:5])}."))
     if not notebooks:
         raise SubmissionRefused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
     if taken != right:
-        flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was taken for {lab}.ipynb."))
+        flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was graded as {lab}.ipynb."))
     return taken, flags
 
 
@@ -90,13 +90,15 @@ def read(data: bytes) -> list[Cell]:
             notebook = nbformat.convert(nbformat.from_dict(notebook), 4)
         cells = [_cell(cell) for cell in notebook["cells"]]
     except RecursionError:
-        raise SubmissionRefused("The notebook is nested too deeply to be one.") from None
+        raise SubmissionRefused("The file is not a notebook (too deeply nested).") from None
     except Exception as error:  # a stranger's file can be wrong in any way
         raise SubmissionRefused(
             f"The file is not a notebook ({type(error).__name__}); hand in the .ipynb itself."
         ) from None
     if len(cells) > MAX_CELLS:
-        raise SubmissionRefused(f"The notebook has {len(cells):,} cells; {MAX_CELLS:,} are allowed.")
+        raise SubmissionRefused(
+            f"The notebook has {len(cells):,} cells; at most {MAX_CELLS:,} are allowed. Delete some of them."
+        )
     return cells
 
 
@@ -117,7 +119,7 @@ def contents(path: Path) -> bytes:
         if about.st_size > MAX_BYTES:
             size = f"{about.st_size / 2**20:,.0f} MiB"
             raise SubmissionRefused(
-                f"The notebook has {size}; {MAX_BYTES >> 20} are allowed. Clear its outputs."
+                f"The notebook has {size}; at most {MAX_BYTES >> 20} MiB are allowed. Clear its outputs."
             )
         return file.read(MAX_BYTES)
 

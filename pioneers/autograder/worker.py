@@ -49,7 +49,7 @@ class Worker:
         self.deadline = time.monotonic() + START
         self.seconds = START
         if self._answer() != "ready":
-            raise self._lost("the process did not start as it should")
+            raise self._lost("the process did not start")
 
     def cell(self, source: str, seconds: float) -> list[Any]:
         """Run a cell; its outputs, unchecked.
@@ -92,7 +92,7 @@ class Worker:
         try:
             return outcome_from_message(answer, probe)
         except BadMessage as error:
-            raise self._lost("the process sent what no call gives") from error
+            raise self._lost("the process sent an invalid result") from error
 
     def close(self) -> None:
         """End the process and everything it started."""
@@ -117,14 +117,14 @@ class Worker:
                 raise self._lost("the process ended") from None
         answer = self._answer()
         if not isinstance(answer, dict) or answer.get("nonce") != nonce:
-            raise self._lost("the process sent what is no answer")
+            raise self._lost("the process sent an invalid answer")
         return answer.get("answer")
 
     def _answer(self) -> Any:
         try:
             return unpack(self._exactly)
         except BadMessage as error:
-            raise self._lost("the process sent what is no answer") from error
+            raise self._lost("the process sent an invalid answer") from error
 
     def _exactly(self, count: int) -> bytes:
         data = bytearray()

@@ -64,7 +64,7 @@ def expected(exercise: Exercise, probe: Probe) -> Outcome:
 
 def _written(case: Case) -> tuple[str, ...]:
     if case.outcome.error == NOT_WRITTEN:
-        return ("The function still raises NotImplementedError: replace that line by your answer, run its",
+        return ("The function still raises NotImplementedError: replace that line with your answer, run its",
                 "cell, then run this one again.")  # fmt: skip
     return ()
 
@@ -72,7 +72,7 @@ def _written(case: Case) -> tuple[str, ...]:
 def _allowed(case: Case) -> tuple[str, ...]:
     if case.outcome.refused:
         return (
-            f"Your answer calls {case.outcome.refused}, which is refused here: write the steps yourself.",
+            f"Your answer calls {case.outcome.refused}, which is not allowed here: write the steps yourself.",
         )
     return ()
 
@@ -128,7 +128,9 @@ def _gradient(case: Case) -> tuple[str, ...]:
         if want is None or (got is None and not want.any()):
             continue
         if got is None:
-            return (f"Right numbers, but no gradient reaches `{name}`: a layer built on this cannot learn.",)
+            return (
+                f"Right numbers, but no gradient reaches `{name}`: a layer built on this could not learn.",
+            )
         if not close(got, want, case.probe.dtype, slack=10):
             return (
                 f"Right numbers, but the gradient with respect to `{name}` is wrong.",
@@ -140,7 +142,9 @@ def _gradient(case: Case) -> tuple[str, ...]:
 def _unchanged(case: Case) -> tuple[str, ...]:
     if case.outcome.changed:
         names = ", ".join(f"`{name}`" for name in case.outcome.changed)
-        return (f"Right numbers, but after the call the input {names} no longer holds what it held.",)
+        return (
+            f"Right numbers, but your function changed its input {names}: avoid in-place operations on it.",
+        )
     return ()
 
 
@@ -176,7 +180,7 @@ def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
         what = (str(error),)
     else:
         if left.shape != right.shape:
-            what = (f"One side has shape {shape(left)}, the other {shape(right)}",)
+            what = (f"The two sides of the law have shapes {shape(left)} and {shape(right)}",)
         elif close(left, right, left.dtype):
             return None
         else:
@@ -195,7 +199,7 @@ def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
         elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}
         outcome = run(replace(probe, args=elsewhere))
         if OTHER_DEVICE in outcome.error:
-            what = ("Right numbers, but the function would stop on a GPU:", outcome.error.partition(": ")[2])
+            what = ("Right numbers, but the function would fail on a GPU:", outcome.error.partition(": ")[2])
             case = Case(probe, outcome, outcome)
             return Failure("device", what, diagnose(exercise, Symptom("device", case, (case,))))
     return None

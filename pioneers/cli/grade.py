@@ -59,7 +59,7 @@ def run(args: Namespace) -> int:
     cohort = Cohort(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
     if not cohort.students():
         raise ValueError(
-            f"nobody handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
+            f"nobody has handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
         )
     if args.trust_this_class:
         print(

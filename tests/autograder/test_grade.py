@@ -243,12 +243,12 @@ def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, mo
 
 def test_what_is_missing_is_named(room, tmp_path, capsys):
     assert main(["grade", str(tmp_path), LAB]) == 1
-    assert "has no gradebook.db; in it: nbgrader generate_assignment small" in capsys.readouterr().err
+    assert "has no gradebook.db; run there: nbgrader generate_assignment small" in capsys.readouterr().err
     assert main(["grade", str(room.folder), "other"]) == 1
-    assert "the gradebook does not know other" in capsys.readouterr().err
+    assert "other is not in the gradebook; run in" in capsys.readouterr().err
     empty = Classroom(tmp_path / "empty")
     assert main(["grade", str(empty.folder), LAB]) == 1
-    assert "nobody handed in small" in capsys.readouterr().err
+    assert "nobody has handed in small" in capsys.readouterr().err
 
 
 HONEST = [

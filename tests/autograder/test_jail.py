@@ -115,7 +115,7 @@ LOST = {
     ),
     "a forged answer": (
         "import os\nfor fd in range(3, 20):\n    try: os.write(fd, b'x' * 100)\n    except OSError: pass",
-        "sent what is no answer",
+        "sent an invalid answer",
     ),
 }
 

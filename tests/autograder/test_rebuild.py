@@ -201,7 +201,7 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path):
         contents(tmp_path / "pipe.ipynb")
     with (tmp_path / "large.ipynb").open("wb") as file:
         file.truncate(100 << 20)
-    with pytest.raises(SubmissionRefused, match="100 MiB; 64 are allowed"):
+    with pytest.raises(SubmissionRefused, match="100 MiB; at most 64 MiB are allowed"):
         contents(tmp_path / "large.ipynb")
     with pytest.raises(SubmissionRefused, match="No notebook was handed in"):
         find_notebook(tmp_path / "nobody", LAB)
