@@ -1,4 +1,4 @@
-"""A whole class, over several processes. Interrupted, it goes on where it was; no submission stops it."""
+"""Grade a class in several processes; resume after an interruption; no submission stops the others."""
 
 import ctypes
 import multiprocessing
@@ -19,19 +19,19 @@ from pioneers.autograder.skeleton import Skeleton
 from pioneers.progress import progress
 
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
-ATTEMPTS = 2  # that a submission gets if the grader's own process ends while it is graded
+ATTEMPTS = 2  # for a submission during which the grader's own process died
 _WORKER_STATE: list[Any] = []  # of a process of the pool: the cohort and the skeleton
 
 
 @dataclass(frozen=True)
 class Cohort:
-    """What to grade, and how.
+    """A class to grade: its submissions for one lab.
 
     Args:
-        course: folder of the course.
-        lab: name of the lab.
-        limits: of each submission.
-        trusted: without a jail.
+        course: the folder of the course.
+        lab: the name of the lab.
+        limits: what each submission may use.
+        trusted: whether to run the submissions without a jail.
     """
 
     course: Path
@@ -40,19 +40,19 @@ class Cohort:
     trusted: bool = False
 
     def students(self) -> list[str]:
-        """Everybody who handed in this lab."""
+        """Return the names of all students who handed in the lab, sorted."""
         folders = (self.course / "submitted").glob("*")
         names = sorted(folder.name for folder in folders if folder.name[0] != ".")
         return [name for name in names if _exists(folder_of(self.course, name, self.lab))]
 
 
 def grade_cohort(cohort: Cohort, *, processes: int, again: bool = False) -> Iterator[Result]:
-    """Grade everybody who handed in; results come as they are ready, those of an earlier run first.
+    """Grade all submissions; yield each result when it is ready, those of an earlier run first.
 
     Args:
-        cohort: the class.
-        processes: how many submissions at once.
-        again: also those that were graded before and have not changed.
+        cohort: the class to grade.
+        processes: the number of submissions graded at once.
+        again: whether to grade unchanged submissions again.
     """
     skeleton = Skeleton.load(cohort.course, cohort.lab)
     students, done = cohort.students(), []
@@ -79,7 +79,7 @@ def grade_cohort(cohort: Cohort, *, processes: int, again: bool = False) -> Iter
 
 
 def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Result]:
-    """Grade until all is done or a process of ours ends; then who was being graded has left a mark."""
+    """Grade ``students`` until all are done or a process dies; a file then marks who was being graded."""
     for student in students:
         _started(cohort, student).unlink(missing_ok=True)
     _started(cohort, "").parent.mkdir(parents=True, exist_ok=True)
@@ -96,11 +96,11 @@ def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Resu
 
 
 def _prepare(cohort: Cohort, grader: int) -> None:
-    """In a new process: die with the grader, read the lab once."""
+    """Set up a process of the pool: it dies with the grader and reads the lab once."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != grader:  # it died before we asked
+    if os.getppid() != grader:  # the grader died before the call above
         os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader; it ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the grader handles Ctrl-C and ends this process
     torch.set_num_threads(1)
     _WORKER_STATE.extend((cohort, Skeleton.load(cohort.course, cohort.lab)))
 
@@ -111,7 +111,7 @@ def _grade(student: str) -> Result:
     started.touch()
     try:
         result = grade(skeleton, cohort.course, student, cohort.limits, trusted=cohort.trusted)
-    except Exception as error:  # a fault of ours must not cost the others their marks
+    except Exception as error:  # a bug in the grader must not cost other students their marks
         result = give_up(skeleton, cohort.course, student, f"{type(error).__name__}: {error}")
     started.unlink()
     return result

@@ -1,7 +1,7 @@
-"""What comes of the marks: a page for each student, a page about the class, and tables for an LMS.
+"""Write the marks: a page for each student, a page about the class, and tables for an LMS.
 
-Pages hold text and nothing that runs. Feedback is made of marks, causes and comments alone: neither a hidden
-test nor anything that a student's process printed is ever in it.
+Pages hold text only, no scripts. Feedback is made of marks, causes and comments alone: it contains no hidden
+test and nothing that a student's process printed.
 """
 
 import csv
@@ -20,18 +20,18 @@ from pioneers.autograder.single import Result, folder_of, write
 from pioneers.autograder.submission import EXCHANGE, SubmissionRefused, contents
 
 PAGES = Path(__file__).parent / "pages"
-SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
+SILENT = ("judge stopped", "grader failed")  # kinds of flags that only the teacher sees
 BINS = 10
 
 
 def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookView) -> Path:
-    """Write all pages and tables; returns the page about the class.
+    """Write all pages and tables, and return the path of the page about the class.
 
     Args:
-        course: folder of the course.
-        lab: that was graded.
-        results: of each submission.
-        view: what the gradebook holds, with the marks made by hand.
+        course: the folder of the course.
+        lab: the lab that was graded.
+        results: the result of each submission.
+        view: the contents of the gradebook, with the marks made by hand.
     """
     reports = course / "reports" / lab
     for result in results:
@@ -49,11 +49,11 @@ def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookVi
 
 
 def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
-    """The page of a student.
+    """Return the page of a student.
 
     Args:
-        result: of the submission.
-        cells: what the gradebook holds about it.
+        result: the result of the submission.
+        cells: the student's cells in the gradebook.
     """
     rows = []
     for mark in result["marks"]:
@@ -73,12 +73,12 @@ def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
 
 
 def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
-    """The page about the class: how points are spread, which mistakes are common, what to look at.
+    """Return the page about the class: a histogram of points, the exercises, common mistakes and flags.
 
     Args:
-        lab: that was graded.
-        results: of each submission.
-        view: what the gradebook holds.
+        lab: the lab that was graded.
+        results: the result of each submission.
+        view: the contents of the gradebook.
     """
     totals = [sum(c["score"] for c in view[result["student"]].values()) for result in results]
     points = sum(mark["points"] for mark in results[0]["marks"]) if results else 0
@@ -102,7 +102,7 @@ def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
 
 
 def canvas(lab: str, view: GradebookView) -> str:
-    """The marks in ``view`` as Canvas imports them: one column, named after the ``lab``."""
+    """Return the marks in ``view`` as a table for Canvas, with one column named after the ``lab``."""
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab]
     possible = ["    Points Possible", "", "", "", "", _points(view)]
     rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in view.items()]
@@ -110,7 +110,7 @@ def canvas(lab: str, view: GradebookView) -> str:
 
 
 def moodle(lab: str, view: GradebookView) -> str:
-    """The marks in ``view`` as Moodle imports them for the ``lab``, matched by user name."""
+    """Return the marks in ``view`` as a table for Moodle, with columns for the user name and the ``lab``."""
     rows = [[_text(name), _score(cells)] for name, cells in view.items()]
     return _table([["username", lab], *rows])
 
@@ -137,7 +137,7 @@ def _exercises(results: Sequence[Result], view: GradebookView) -> list[dict[str,
 
 
 def _histogram(totals: Sequence[float], points: float) -> list[tuple[str, int]]:
-    """How many have how many points: bins of a tenth, and full marks by themselves."""
+    """Count the totals in ten bins of equal width; full marks are counted separately."""
     width = max(points, 1) / BINS
     counts = Counter(min(int(total / width), BINS) for total in totals)
     edges = [f"{n * width:g} to below {(n + 1) * width:g}" for n in range(BINS)] + [f"{points:g}"]
@@ -154,7 +154,7 @@ def _score(cells: dict[str, dict[str, Any]]) -> str:
 
 
 def _text(name: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
+    """Return a ``name`` in a form that no spreadsheet takes for a formula."""
     return f"'{name}" if name[:1] in "=+-@\t\r" else name
 
 

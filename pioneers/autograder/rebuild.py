@@ -1,7 +1,7 @@
-"""The notebook to grade: the teacher's cells with the student's answers in their places.
+"""Build the notebook to grade: the teacher's cells, with the student's answers in their places.
 
-Whatever happened to the structure, the answers are found by ``grade_id``, or by what they define. Cells
-that a student added stay where they stood.
+Whatever happened to the structure, answers are found by ``grade_id``, or by the names they define. Cells
+that a student added keep their places.
 """
 
 from collections import defaultdict
@@ -19,12 +19,12 @@ EXTRA = "extra"  # tag of a cell that the student added
 
 @dataclass
 class Rebuilt:
-    """A submission in the lab's own shape.
+    """A submission in the structure of its lab.
 
     Args:
-        notebook: what to run and to show.
-        flags: what had to be mended.
-        blank: the ``grade_id`` of answers that nobody wrote.
+        notebook: the notebook to run and to show.
+        flags: the repairs that were necessary.
+        blank: the ``grade_id`` of each answer that was left blank.
     """
 
     notebook: NotebookNode
@@ -53,7 +53,7 @@ def rebuild(skeleton: Skeleton, cells: list[Cell]) -> Rebuilt:
 
 
 def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, int], set[int]]:
-    """Student's cell → cell of the lab: by name, or by the very same text; and those that are just text."""
+    """Match the student's cells to the lab's, by name or else by equal text; return also the latter ones."""
     ids = {about(cell).grade_id: i for i, cell in enumerate(released) if about(cell)}
     texts = {cell.source.strip(): i for i, cell in enumerate(released)}
     place, used = {}, set()
@@ -69,10 +69,10 @@ def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, i
 def _answer(
     rebuilt: Rebuilt, cell: NotebookNode, cells: list[Cell], copies: list[int], used: set[int]
 ) -> set[int]:
-    """Fill in the student's answer; returns which cells it took."""
+    """Fill in the student's answer and return the numbers of the cells it came from."""
     grade_id, stub = about(cell).grade_id, cell.source
     wanted = defined(stub)
-    if not copies:  # its name is lost: look for what it must define
+    if not copies:  # its name is lost: look for the function it must define
         homeless = [i for i, other in enumerate(cells) if i not in used and other.grade_id == ""]
         copies = [i for i in homeless if wanted and wanted <= defined(cells[i].source)]
         lost = "was deleted, but a function of the right name was found" if copies else "is missing"
@@ -108,7 +108,7 @@ def _answer(
 
 
 def _restore(rebuilt: Rebuilt, cell: NotebookNode, copies: list[Cell]) -> None:
-    """Say what happened to a cell that students leave alone."""
+    """Flag what happened to a cell that students should not change."""
     grade_id = about(cell).grade_id
     if not copies:
         rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} was deleted; it was restored."))

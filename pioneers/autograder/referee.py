@@ -1,7 +1,7 @@
-"""Marks a submission: runs its cells in the jail, calls its answers, and judges the results out here.
+"""Mark a submission: run its cells in the jail, call its answers, and judge the results outside.
 
-The judge is the one that the student's own check cells use. Points come from checks that were made and
-passed, and from nothing else: no output of the student's process is ever read as a mark.
+The judge is the one that the student's own check cells use. Points come from checks that ran and passed, and
+from nothing else: no output of the student's process is ever read as a mark.
 """
 
 import math
@@ -31,16 +31,16 @@ Asked = list[tuple[str, Sequence[Probe] | None]]
 
 @dataclass(frozen=True)
 class Mark:
-    """What a cell earned.
+    """The mark of a cell.
 
     Args:
         grade_id: nbgrader's name for the cell.
-        points: it is worth.
-        score: it earned; None where a teacher decides.
-        exercise: its number and name.
-        cause: why points were lost, in words for the student; nothing hidden in it.
-        stage: where the check stopped.
-        mistake: the name of the mistake, where it is known.
+        points: the points it is worth.
+        score: the points it earned; None where a teacher decides.
+        exercise: the number and name of the exercise.
+        cause: why points were lost, for the student to read; it reveals nothing hidden.
+        stage: the stage at which the check stopped.
+        mistake: the name of the mistake, if it was recognised.
     """
 
     grade_id: str
@@ -52,20 +52,20 @@ class Mark:
     mistake: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON keeps it."""
+        """Return the mark as a dictionary for JSON."""
         return asdict(self)
 
 
 def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark]:
-    """Run a rebuilt notebook from top to bottom and mark it; its cells get their outputs.
+    """Run a rebuilt notebook from top to bottom, mark it, and put the outputs into its cells.
 
-    The hidden probes come last of all: once the student's process has seen one, nothing that it says goes
-    back to the student.
+    The hidden probes come last: after the student's process has seen one, none of its output goes back to
+    the student.
 
     Args:
         skeleton: the lab, with its hidden tests.
         rebuilt: the submission.
-        session: where its cells run.
+        session: the session that runs the cells.
     """
     marks: dict[str, Mark] = {}
     waiting: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and its position
@@ -93,7 +93,7 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
 
 
 def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
-    """Leave earned points to a teacher where the code reaches into the process that calls it."""
+    """Leave the points to a teacher if the code could tamper with the process that calls it."""
     own = [
         cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
     ]
@@ -102,9 +102,7 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
     if not found:
         return marks
     names = ", ".join(found[:8])
-    rebuilt.flags.append(
-        Flag("reaches further", f"The code uses {names}; a teacher decides about the points.")
-    )
+    rebuilt.flags.append(Flag("reaches further", f"The code uses {names}; a teacher decides on the points."))
     cause = f"Your code uses {names}, which no answer needs; your teacher decides on the points."
     return [
         replace(mark, score=None, cause=cause, stage="withheld") if mark.score else mark for mark in marks
@@ -112,7 +110,7 @@ def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
 
 
 def _check_hidden(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
-    """The hidden probes, on what is defined in the end or, if that fails, where the check stands."""
+    """Check the hidden probes on the final definitions or, if that fails, on those at the check cell."""
     if session.position is None:
         mark = check_cell(cell, hidden, session)
         if mark.score:
@@ -122,13 +120,13 @@ def _check_hidden(cell: NotebookNode, hidden: Asked, session: Session, position:
 
 
 def refused(skeleton: Skeleton, cause: str) -> list[Mark]:
-    """The marks of a submission that could not be read, and the ``cause``."""
+    """Return the marks of a submission that could not be read, with the ``cause``."""
     graded = [cell for cell in skeleton.released.cells if is_check(cell) or is_manual(cell)]
     return [Mark(about(cell).grade_id, points(cell), 0.0, cause=cause, stage="unreadable") for cell in graded]
 
 
 def asked(skeleton: Skeleton, grade_id: str) -> Asked:
-    """The checks that a check cell makes: exercise and probes, None for the public ones."""
+    """Return the checks that a check cell makes: exercises and probes, None for the public probes."""
     checks: Asked = []
 
     def note(key: str, answer: Any = None, *, probes: Sequence[Probe] | None = None) -> None:
@@ -142,14 +140,14 @@ def asked(skeleton: Skeleton, grade_id: str) -> Asked:
 
 
 def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
-    """Judge what a check cell asks; the first failure takes its points."""
+    """Make the checks of a check cell; the first failure costs its points."""
     grade_id, worth = about(cell).grade_id, points(cell)
     name = headline(find(checks[0][0])) if checks else grade_id
     for key, probes in checks:
         exercise = find(key)
         try:
             failure = _examine(exercise, session, probes)
-        except Exception as error:  # no result of a stranger may stop the class
+        except Exception as error:  # no submission may stop the grading of the class
             flag = Flag("judge stopped", f"{name}: {type(error).__name__}: {error}")
             session.flags += [flag] if flag not in session.flags else []
             failure = Failure(
@@ -168,7 +166,7 @@ def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
 
 
 def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | None) -> Failure | None:
-    """:func:`pioneers.checks.examine`, for an answer in another process."""
+    """Do as :func:`pioneers.checks.examine` does, for an answer in another process."""
     try:
         parameters = session.parameters(exercise.name)
     except WorkerLost as cause:
@@ -182,7 +180,7 @@ def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | Non
 
 
 def _discreetly(exercise: Exercise, failure: Failure) -> str:
-    """A failure on a hidden probe: what kind it is and what to reread, not with which numbers."""
+    """Describe a failure on a hidden probe: its stage and what to reread, but no inputs or numbers."""
     lines = [
         f"{headline(exercise)} passes the checks in the notebook, but not all of the hidden ones.",
         f"Stopped at: {failure.stage}.",
@@ -197,7 +195,7 @@ def _discreetly(exercise: Exercise, failure: Failure) -> str:
 
 
 def _verdict(mark: Mark) -> NotebookNode:
-    """What the check cell shows to the teacher: the same words that the student gets."""
+    """Return the output of a check cell, with the same text that the student gets."""
     if mark.score:
         said = f"{mark.exercise}: all checks passed ({mark.points:g} points)\n"
         return new_output("stream", name="stdout", text=said)

@@ -1,4 +1,4 @@
-"""Tries to break out of the jail, before the first stranger does."""
+"""Try to break out of the jail, before a submission does."""
 
 import json
 import os
@@ -58,10 +58,10 @@ FORK_BOMB = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
 
 
 def escape_attempts(limits: Limits) -> list[str]:
-    """What a process in the jail can do that it must not: nothing, on a machine that can hold a class.
+    """Return the escape attempts that succeeded; none if the jail is safe.
 
     Args:
-        limits: of the jail.
+        limits: the limits of the jail.
 
     Raises:
         NoJail: the jail cannot even be built; the message says why.

@@ -1,4 +1,4 @@
-"""What a student handed in, read without trust: a file of measured size, no links, no more than cells."""
+"""Read a submission without trusting it: a regular file of limited size, no links, and only its cells."""
 
 import json
 import os
@@ -16,11 +16,11 @@ EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # nbgrader's exchange put
 
 
 class Flag(NamedTuple):
-    """Something a teacher may want to look at.
+    """A note for the teacher about a submission.
 
     Attributes:
-        kind: in a word or two.
-        text: in a sentence.
+        kind: the kind of note, in a word or two.
+        text: a sentence on what happened.
     """
 
     kind: str
@@ -28,7 +28,7 @@ class Flag(NamedTuple):
 
 
 class SubmissionRefused(Exception):
-    """The submission cannot be graded; the message says why, in words for the student."""
+    """The submission cannot be graded; the message tells the student why."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Cell:
 
     Args:
         kind: ``code``, ``markdown`` or ``raw``.
-        source: its text.
-        grade_id: nbgrader's name for it, if it still has one.
-        points: what its metadata say it is worth.
+        source: the text of the cell.
+        grade_id: nbgrader's name for the cell, if it still has one.
+        points: the points in its metadata.
         attachments: pictures in a text cell.
     """
 
@@ -51,10 +51,10 @@ class Cell:
 
 
 def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
-    """The notebook in a student's ``folder`` for the ``lab``, also under another name.
+    """Return the notebook for the ``lab`` in a student's ``folder``, even under another name, and flags.
 
     Raises:
-        SubmissionRefused: there is none.
+        SubmissionRefused: there is no notebook.
     """
     if folder.is_symlink() or folder.parent.is_symlink():
         raise SubmissionRefused("The folder handed in is a link. Hand in the folder itself.")
@@ -79,10 +79,10 @@ def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
 
 
 def read(data: bytes) -> list[Cell]:
-    """The cells of a notebook.
+    """Return the cells of a notebook.
 
     Raises:
-        SubmissionRefused: it is none, or has too many.
+        SubmissionRefused: the data is not a notebook, or it has too many cells.
     """
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
@@ -103,10 +103,10 @@ def read(data: bytes) -> list[Cell]:
 
 
 def contents(path: Path) -> bytes:
-    """The bytes of a regular file that is not too large.
+    """Return the bytes of a file.
 
     Raises:
-        SubmissionRefused: it is something else.
+        SubmissionRefused: it cannot be read, is not a regular file, or is too large.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,6 +1,6 @@
-"""Banks of answers: wrong ones that students really write, and right ones written differently.
+"""Answer banks: wrong answers that students really write, and right ones written differently.
 
-They come from the exercises beside ``lab.md``. An answer is source text, to be put where the student writes.
+They come from the exercises beside ``lab.md``. An answer is the source text of the student's cell.
 """
 
 from pathlib import Path
@@ -11,8 +11,8 @@ class Wrong(NamedTuple):
     """A wrong answer.
 
     Attributes:
-        misconception: what the student believes, in a few words.
-        diagnosis: the name of the mistake that the check must give.
+        misconception: the student's belief, in a few words.
+        diagnosis: the name of the mistake, which the check must report.
         source: the answer.
     """
 
@@ -22,10 +22,10 @@ class Wrong(NamedTuple):
 
 
 class Right(NamedTuple):
-    """A right answer written another way than the reference.
+    """A right answer that is written differently from the reference.
 
     Attributes:
-        how: what is different about it.
+        how: the difference, in a few words.
         source: the answer.
     """
 
@@ -34,11 +34,11 @@ class Right(NamedTuple):
 
 
 class AnswerBank(NamedTuple):
-    """The answers kept for a lab, by exercise number.
+    """The wrong and right answers of a lab, by the number of the exercise.
 
     Attributes:
-        wrong: those that must fail, each with the right diagnosis.
-        right: those that must pass.
+        wrong: the answers that must fail, each with the right diagnosis.
+        right: the answers that must pass.
     """
 
     wrong: dict[str, list[Wrong]]
@@ -46,7 +46,7 @@ class AnswerBank(NamedTuple):
 
 
 def load_answers(lab: Path) -> AnswerBank:
-    """The bank of the lab in the folder ``lab``."""
+    """Return the answer bank of the lab in the folder ``lab``."""
     from pioneers.checks.loading import drafts  # it needs the classes above
 
     made = drafts(lab)

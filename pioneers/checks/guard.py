@@ -1,4 +1,4 @@
-"""Refuses the calls that would be the answer itself: a fused kernel, or the reference package."""
+"""Refuse calls that would be the answer itself: to a fused kernel or to the reference package."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ PACKAGE = CHECKS.parent
 
 
 class CallRefused(Exception):
-    """Stops an answer at a call that is not allowed."""
+    """An answer made a call that is not allowed."""
 
 
 class Guard(TorchFunctionMode):
     """While active, stops every torch call named in ``refuse`` and every one made from inside ``pioneers``.
 
-    It looks at what runs, not at how it was written, so an alias, a partial or a late import changes nothing.
-    ``refused`` keeps the name of the first such call even if the answer swallows the exception.
+    It sees the calls that run, not the source, so an alias, a partial or a late import changes nothing.
+    ``refused`` keeps the name of the first such call even if the answer catches the exception.
     """
 
     def __init__(self, refuse: frozenset[str]) -> None:
@@ -44,12 +44,12 @@ class Guard(TorchFunctionMode):
 
 
 def _plain(name: str) -> str:
-    """The name without the dress it wears in another module: special_softmax and _softmax are softmax."""
+    """Return the plain name of a function: special_softmax and _softmax are softmax."""
     return name.removeprefix("special_").strip("_")
 
 
 def _caller_in_package() -> str:
-    """The function of ``pioneers`` that the answer called to get here, if any."""
+    """Return the function of ``pioneers`` that the answer called to get here, if any."""
     called = ""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith(str(CHECKS)):

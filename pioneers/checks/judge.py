@@ -1,6 +1,6 @@
-"""Judging results: from the most basic failure to the subtlest, stop at the first and say what it is.
+"""Judge results: test for failures from the most basic to the subtlest, and report the first one.
 
-The judge sees results only. Whether they were computed in this process or in another makes no difference.
+The judge sees results only. It makes no difference in which process they were computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ OTHER_DEVICE = "is not on the expected device"
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an answer gets no points.
+    """The reason why an answer gets no points.
 
     Args:
         stage: the stage that failed (``exists``, ``signature``, ..., ``device``).
-        what: what was expected and what came, one line each.
-        diagnosis: the known mistake behind it, when there is one.
+        what: lines on what was expected and what was returned.
+        diagnosis: the known mistake behind it, if any.
     """
 
     stage: str
@@ -34,7 +34,7 @@ class Failure:
 
 
 def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
-    """Judge an answer, through ``run``, on ``probes``; None means that it passed."""
+    """Judge an answer through ``run`` on ``probes``, and return the first failure; None if it passed."""
     cases = tuple(Case(probe, run(probe), expected(exercise, probe)) for probe in probes)
     for stage, look in STAGES.items():
         for case in cases:
@@ -51,7 +51,7 @@ def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
 
 
 def expected(exercise: Exercise, probe: Probe) -> Outcome:
-    """What the reference makes of a probe: computed in float64, then rounded to the probe's own type."""
+    """Return the outcome of the reference: computed in float64, then rounded to the type of the probe."""
     exact = {name: x.double() if is_real(x) else x for name, x in probe.args.items()}
     outcome = call(exercise.reference, replace(probe, args=exact))
     if outcome.error:
@@ -163,7 +163,7 @@ STAGES: dict[str, Callable[[Case], tuple[str, ...]]] = {
 
 
 class _NoValueError(Exception):
-    """The answer gave no tensor where a law needs one."""
+    """The answer returned no tensor where a law needs one."""
 
 
 def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
@@ -190,10 +190,10 @@ def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
 
 
 def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
-    """Whether the answer makes tensors on the CPU while its inputs live elsewhere.
+    """Return a failure if the answer makes tensors on the CPU although its inputs are on another device.
 
     PyTorch's meta device has shapes but no numbers, and every machine has it. Anything else that fails
-    there (reading a number out of a tensor) is no fault of the answer and is passed over.
+    there (reading a number out of a tensor) is no fault of the answer and is ignored.
     """
     for probe in probes:
         elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}

@@ -1,4 +1,4 @@
-"""What the tests of the grader share: a machine that can hold a jail."""
+"""Fixtures for the tests of the grader: a jail that was tested."""
 
 import pytest
 

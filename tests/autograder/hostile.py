@@ -42,7 +42,7 @@ def answer(body):
 
 
 def graded(change):
-    """What does a change to the list of cells, given the place of the softmax's check."""
+    """Return a function that changes the cells of a notebook, given the place of the softmax's check."""
 
     def spoil(path):
         notebook = nbformat.read(path, 4)

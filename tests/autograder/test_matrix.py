@@ -1,4 +1,4 @@
-"""Answers through the jail: whether here or there, an answer gets the same verdict.
+"""An answer gets the same verdict in the jail as in this process.
 
 One wrong and one right answer of each exercise; ``tests/labs/test_kill_matrix.py`` judges all of them, in
 this process. The judge is the same object, and what crosses into the jail has tests of its own.

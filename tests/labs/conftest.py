@@ -1,4 +1,4 @@
-"""What the tests of the labs share: the lab, its bank of answers, and submissions made from them."""
+"""Fixtures for the tests of the labs: the lab, its answer bank, and submissions made from it."""
 
 import importlib.util
 import linecache

@@ -163,7 +163,7 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def typed(visit, course):
-    """What a student is told who answers two exercises: the checks, by their name, and the button."""
+    """Return the messages to a student who answers two exercises: of the checks and of the button."""
     answers = {RIGHT: course.lab.bank.right[RIGHT][0], WRONG: course.lab.bank.wrong[WRONG][0]}
     told = {}
     with visit("typed", "/tree/typed.ipynb") as page:
