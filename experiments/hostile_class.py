@@ -20,17 +20,17 @@ from typing import Any
 import torch
 from nbgrader.api import Gradebook
 
-import pioneers
 from experiments.common import FINISHED, ROOT, run
-from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.publish import publish
-from pioneers.autograder.record import record, standing
+from pioneers.autograder.record import gradebook_view, record
 from pioneers.autograder.watch import Watch
+from pioneers.checks.guard import PACKAGE
 from tests.autograder.classroom import FULL, LAB, Classroom
-from tests.autograder.hostile import BANK, Attack
+from tests.autograder.hostile import ATTACKS, Attack
 
-PACKAGE, LIBRARY = Path(pioneers.__file__).parent, Path(torch.__file__)
+LIBRARY = Path(torch.__file__)
 SECRET = "s3cret-of-the-teacher"
 LIVE = '<script>alert("stolen")'
 SECONDS = {"cell": 5, "command": 180}
@@ -136,10 +136,10 @@ def shown(course: Path, room: Classroom) -> list[str]:
 def one_case(*, seed: int, attack: str, seconds: dict[str, float]) -> dict[str, Any]:
     """Collect what both graders awarded, changed and showed."""
     os.environ["TEACHER_SECRET"] = SECRET  # before both graders
-    what = BANK[attack]
-    due = deserved(what)
+    chosen = ATTACKS[attack]
+    due = deserved(chosen)
     return {
-        name: {"deserved": list(due.values()), **grade(*hand_in(what))}
+        name: {"deserved": list(due.values()), **grade(*hand_in(chosen))}
         for name, grade in (("nbgrader", by_nbgrader), ("pioneers", by_pioneers))
     }
 
@@ -166,9 +166,9 @@ def by_pioneers(room: Classroom, course: Path) -> dict[str, Any]:
     watched = (PACKAGE, LIBRARY, course / "source", course / "submitted")
     before = contents(*watched)
     limits = Limits(cell=SECONDS["cell"], call=8, total=120, memory=2 << 30)
-    results = list(grade_class(Class(course, LAB, limits), processes=1))
+    results = list(grade_cohort(Cohort(course, LAB, limits), processes=1))
     record(course, LAB, results)
-    publish(course, LAB, results, standing(course, LAB))
+    publish(course, LAB, results, gradebook_view(course, LAB))
     marks = {
         result["student"]: {m["grade_id"]: m["score"] for m in result["marks"] if m["grade_id"] in FULL}
         for result in results
@@ -188,7 +188,7 @@ def found(room: Classroom, course: Path, marks: dict[str, dict[str, float | None
 def main() -> None:
     """Run what is missing and write the results."""
     torch.set_num_threads(1)
-    cases = {name: {"attack": name} for name in BANK}
+    cases = {name: {"attack": name} for name in ATTACKS}
     run("hostile_class", cases, one_case, config={"seconds": SECONDS}, seeds=(0,))
 
 

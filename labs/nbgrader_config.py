@@ -1,4 +1,4 @@
-"""How nbgrader makes the student versions of the labs and grades them."""
+"""nbgrader's settings for making the student versions of the labs and for grading them."""
 
 c = get_config()  # noqa: F821  (nbgrader provides it)
 

@@ -53,17 +53,17 @@ def main() -> None:
 
 
 def sources() -> list[Path]:
-    """The text of every lab."""
+    """Return the text file of every lab."""
     return sorted(LABS.glob("*/lab.md"))
 
 
 def exercises(source: Path) -> list[Path]:
-    """The files of the exercises beside a lab's text."""
+    """Return the files of the exercises beside a lab's text."""
     return sorted(source.parent.glob("*.py"))
 
 
 def student_key(source: Path) -> str:
-    """What a student's version is made from: the lab, and the tools that make it."""
+    """Return the key of a student's version: of the lab and of the tools that make it."""
     tools = [
         *sorted((ROOT / "pioneers" / "checks").glob("*.py")),
         LABS / "release.py",
@@ -73,7 +73,7 @@ def student_key(source: Path) -> str:
 
 
 def reference_key(source: Path, package: Sources) -> str:
-    """What a lab's reference depends on: its text, its exercises, and what they import. Not other labs."""
+    """Return the key of a lab's reference: of its text, its exercises, and what they import."""
     cells = [cell.source for cell in jupytext.read(source).cells if cell.cell_type == "code"]
     return package.key(*cells, beside=[source, LABS / "release.py", *exercises(source)])
 
@@ -97,7 +97,7 @@ def make_reference(source: Path, key: str) -> None:
 
 
 def is_made_from(target: Path, stamp: str) -> bool:
-    """Whether a notebook is there and was made from the very same sources."""
+    """Return whether a notebook exists and was made from the same sources."""
     return target.exists() and nbformat.read(target, as_version=4).metadata.get(STAMP) == stamp
 
 
@@ -149,7 +149,7 @@ def expand(cells: list[NotebookNode], made: dict[str, Draft]) -> list[NotebookNo
 
 
 def exercise_cells(text: str, draft: Draft) -> list[NotebookNode]:
-    """What is asked, with its card below the heading; the cell for the answer; the check."""
+    """Return the cells of an exercise: its text with the card, the cell for the answer, and the check."""
     before, _, asked = f"\n{text}".rpartition("\n## ")
     heading, _, rest = asked.partition("\n")
     answer = {**CELL, "grade_id": draft.name, "solution": True}

@@ -16,7 +16,8 @@ import release
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from pioneers.checks import bank, find
+from pioneers.checks import find
+from pioneers.checks.answers import load_answers
 
 SIZE = 40
 HOSTILE = {
@@ -51,7 +52,7 @@ def main(course: Path, name: str, size: int = SIZE) -> None:
         texts[f"hostile_{student}"] = nbformat.writes(notebook)
     for student, spoil in BROKEN.items():
         texts[f"broken_{student}"] = spoil(nbformat.writes(right))
-    answers = bank.load(release.LABS / name)
+    answers = load_answers(release.LABS / name)
     for i in range(2):
         given = {key: ways[i].source for key, ways in answers.right.items()}
         texts[f"right_{i}"] = nbformat.writes(answered(blank, lab, given))

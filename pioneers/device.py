@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-ENV_VARIABLE = "PIONEERS_DEVICE"
+DEVICE_VARIABLE = "PIONEERS_DEVICE"
 PRECISIONS: dict[str, torch.dtype | None] = {
     "auto": None,
     "bf16": torch.bfloat16,
@@ -28,14 +28,14 @@ def best_device() -> torch.device:
     Raises:
         RuntimeError: the variable names a device that this machine or this build of torch does not have.
     """
-    wanted = os.environ.get(ENV_VARIABLE)
+    wanted = os.environ.get(DEVICE_VARIABLE)
     if wanted:
         try:
             torch.empty(0, device=wanted)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise RuntimeError(
-                f"{ENV_VARIABLE}={wanted} cannot be used here ({reason}). Unset it, or set it to 'cpu'."
+                f"{DEVICE_VARIABLE}={wanted} cannot be used here ({reason}). Unset it, or set it to 'cpu'."
             ) from error
         return torch.device(wanted)
     if torch.cuda.is_available():

@@ -71,7 +71,7 @@ def pytest_runtest_makereport(item, call):
     if not report.skipped or hasattr(report, "wasxfail"):
         return report
     no_data = "PIONEERS_DATA" in str(report.longrepr) and not os.environ.get("PIONEERS_DATA")
-    no_jail = "bubblewrap cannot build it here" in str(report.longrepr)
+    no_jail = "bubblewrap cannot build a jail here" in str(report.longrepr)
     excused = item.get_closest_marker("gpu") or no_data or no_jail
     if os.environ.get("PIONEERS_NO_SKIP") and not excused:
         report.outcome = "failed"

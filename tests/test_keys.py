@@ -196,7 +196,7 @@ def test_a_grade_depends_on_its_own_lab_and_on_no_other(monkeypatch):
 
     monkeypatch.setattr(Sources, "key", key)
     single._checks.__wrapped__(frozenset({"5.7"}))
-    assert {"serve.py", "judging.py", "label.py"} <= {path.name for path in files}
+    assert {"serve.py", "judge.py", "label.py"} <= {path.name for path in files}
     assert {path.parent for path in files} & set(BANKS) == {ROOT / "labs" / "05_bert"}
     others = {path.parent.name for path in files if path.parent.parent.name == "labs"} - {"05_bert"}
     assert not others

@@ -3,7 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 from pioneers.checks.symptoms import bends_the_gradient, wrong_only_in_half_precision
 
 ANSWER = '''

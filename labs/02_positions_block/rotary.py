@@ -6,7 +6,7 @@ Angles are asked for in float32: positions of float32 probes stay below 50.
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 from pioneers.checks.symptoms import wrong_only_in_half_precision
 
 ANSWER = '''

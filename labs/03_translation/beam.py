@@ -9,7 +9,7 @@ from itertools import pairwise, product
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def beam_search(

@@ -9,7 +9,7 @@ from itertools import pairwise
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def greedy(log_probs: Tensor, start_id: int, stop_id: int, pad_id: int, max_new_tokens: int) -> Tensor:

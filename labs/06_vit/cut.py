@@ -6,7 +6,7 @@ Both sides of a patch divide both sides of every image, so that swapped sides st
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def cut(images: Tensor, patch_height: int, patch_width: int) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import unfold
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def join(patches: Tensor, patch_height: int, patch_width: int, height: int) -> Tensor:

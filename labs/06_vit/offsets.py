@@ -6,7 +6,7 @@ The middle of ``table`` is the offset zero.
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def offset_bias(table: Tensor, rows: int, columns: int) -> Tensor:

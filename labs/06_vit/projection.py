@@ -8,7 +8,7 @@ import torch
 from torch.nn.functional import conv2d, unfold
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def conv_kernel(weight: Tensor, patch_height: int, patch_width: int) -> Tensor:

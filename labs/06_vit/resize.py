@@ -3,7 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 from pioneers.checks.tolerance import close
 
 ANSWER = '''

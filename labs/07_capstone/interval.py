@@ -7,7 +7,7 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def paired_interval(a: Tensor, a_seeds: Tensor, b: Tensor, b_seeds: Tensor, quantiles: Tensor) -> Tensor:

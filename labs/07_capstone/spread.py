@@ -6,7 +6,7 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def summary(scores: Tensor, finished: Tensor) -> Tensor:

@@ -7,7 +7,7 @@ result is 1 (holds), -1 (does not hold) or 0 (cannot be told).
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.draw import normals
+from pioneers.checks.rng import normals
 
 ANSWER = '''
 def verdicts(low: Tensor, high: Tensor, paper: Tensor, margin: float) -> Tensor:

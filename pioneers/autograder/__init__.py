@@ -1,1 +1,1 @@
-"""The grader for classes of strangers: rebuild, jail, check outside. ``pioneers grade`` is its command."""
+"""Grade untrusted submissions: rebuild, run in a jail, judge outside. ``pioneers grade`` is the command."""

@@ -1,4 +1,4 @@
-"""A whole class, over several processes. Interrupted, it goes on where it was; no submission stops it."""
+"""Grade a class in several processes; resume after an interruption; no submission stops the others."""
 
 import ctypes
 import multiprocessing
@@ -19,19 +19,19 @@ from pioneers.autograder.skeleton import Skeleton
 from pioneers.progress import progress
 
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
-ATTEMPTS = 2  # that a submission gets if the grader's own process ends while it is graded
-_OURS: list[Any] = []  # in a process of the pool: the class and the skeleton
+ATTEMPTS = 2  # for a submission during which the grader's own process died
+_WORKER_STATE: list[Any] = []  # of a process of the pool: the cohort and the skeleton
 
 
 @dataclass(frozen=True)
-class Class:
-    """What to grade, and how.
+class Cohort:
+    """A class to grade: its submissions for one lab.
 
     Args:
-        course: folder of the course.
-        lab: name of the lab.
-        limits: of each submission.
-        trusted: without a jail.
+        course: the folder of the course.
+        lab: the name of the lab.
+        limits: what each submission may use.
+        trusted: whether to run the submissions without a jail.
     """
 
     course: Path
@@ -40,51 +40,51 @@ class Class:
     trusted: bool = False
 
     def students(self) -> list[str]:
-        """Everybody who handed in this lab."""
+        """Return the names of all students who handed in the lab, sorted."""
         folders = (self.course / "submitted").glob("*")
         names = sorted(folder.name for folder in folders if folder.name[0] != ".")
         return [name for name in names if _exists(folder_of(self.course, name, self.lab))]
 
 
-def grade_class(what: Class, *, processes: int, again: bool = False) -> Iterator[Result]:
-    """Grade everybody who handed in; results come as they are ready, those of an earlier run first.
+def grade_cohort(cohort: Cohort, *, processes: int, again: bool = False) -> Iterator[Result]:
+    """Grade all submissions; yield each result when it is ready, those of an earlier run first.
 
     Args:
-        what: the class.
-        processes: how many submissions at once.
-        again: also those that were graded before and have not changed.
+        cohort: the class to grade.
+        processes: the number of submissions graded at once.
+        again: whether to grade unchanged submissions again.
     """
-    skeleton = Skeleton.load(what.course, what.lab)
-    students, done = what.students(), []
+    skeleton = Skeleton.load(cohort.course, cohort.lab)
+    students, done = cohort.students(), []
     for student in students if not again else ():
-        result = earlier(what.course, student, what.lab)
-        if result and result["digest"] == digest(what.course, student, skeleton):
+        result = earlier(cohort.course, student, cohort.lab)
+        if result and result["digest"] == digest(cohort.course, student, skeleton):
             done.append(result)
     yield from done
     left = [student for student in students if student not in {result["student"] for result in done}]
-    bar = progress(students, initial=len(done), unit="submission", desc=what.lab)
+    bar = progress(students, initial=len(done), unit="submission", desc=cohort.lab)
     attempts = dict.fromkeys(left, 0)
     with bar:
         while left:
-            for result in _round(what, left, processes):
+            for result in _round(cohort, left, processes):
                 left.remove(result["student"])
                 bar.update()
                 yield result
-            for student in [student for student in left if _started(what, student).exists()]:
+            for student in [student for student in left if _started(cohort, student).exists()]:
                 attempts[student] += 1
                 if attempts[student] == ATTEMPTS:
                     left.remove(student)
                     bar.update()
-                    yield give_up(skeleton, what.course, student, "its process ended")
+                    yield give_up(skeleton, cohort.course, student, "its process ended")
 
 
-def _round(what: Class, students: list[str], processes: int) -> Iterator[Result]:
-    """Grade until all is done or a process of ours ends; then who was being graded has left a mark."""
+def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Result]:
+    """Grade ``students`` until all are done or a process dies; a file then marks who was being graded."""
     for student in students:
-        _started(what, student).unlink(missing_ok=True)
-    _started(what, "").parent.mkdir(parents=True, exist_ok=True)
+        _started(cohort, student).unlink(missing_ok=True)
+    _started(cohort, "").parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(processes, context, _prepare, (what, os.getpid())) as pool:
+    with ProcessPoolExecutor(processes, context, _prepare, (cohort, os.getpid())) as pool:
         futures: list[Future[Result]] = [pool.submit(_grade, student) for student in students]
         try:
             for future in as_completed(futures):
@@ -95,30 +95,30 @@ def _round(what: Class, students: list[str], processes: int) -> Iterator[Result]
             pool.shutdown(cancel_futures=True)
 
 
-def _prepare(what: Class, grader: int) -> None:
-    """In a new process: die with the grader, read the lab once."""
+def _prepare(cohort: Cohort, grader: int) -> None:
+    """Set up a process of the pool: it dies with the grader and reads the lab once."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-    if os.getppid() != grader:  # it died before we asked
+    if os.getppid() != grader:  # the grader died before the call above
         os._exit(1)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the grader; it ends us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the grader handles Ctrl-C and ends this process
     torch.set_num_threads(1)
-    _OURS.extend((what, Skeleton.load(what.course, what.lab)))
+    _WORKER_STATE.extend((cohort, Skeleton.load(cohort.course, cohort.lab)))
 
 
 def _grade(student: str) -> Result:
-    what, skeleton = _OURS
-    started = _started(what, student)
+    cohort, skeleton = _WORKER_STATE
+    started = _started(cohort, student)
     started.touch()
     try:
-        result = grade(skeleton, what.course, student, what.limits, trusted=what.trusted)
-    except Exception as error:  # a fault of ours must not cost the others their marks
-        result = give_up(skeleton, what.course, student, f"{type(error).__name__}: {error}")
+        result = grade(skeleton, cohort.course, student, cohort.limits, trusted=cohort.trusted)
+    except Exception as error:  # a bug in the grader must not cost other students their marks
+        result = give_up(skeleton, cohort.course, student, f"{type(error).__name__}: {error}")
     started.unlink()
     return result
 
 
-def _started(what: Class, student: str) -> Path:
-    return result_path(what.course, student, what.lab).with_suffix(".started")
+def _started(cohort: Cohort, student: str) -> Path:
+    return result_path(cohort.course, student, cohort.lab).with_suffix(".started")
 
 
 def _exists(path: Path) -> bool:

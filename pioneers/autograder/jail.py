@@ -1,8 +1,8 @@
-"""A jail of bubblewrap for one student's process: no network, a read-only system, a home of its own.
+"""A bubblewrap jail for one student's process: no network, a read-only system, an empty home folder.
 
-Of the machine it sees the programs and libraries that Python needs, and of this package neither the
-references nor the probes. Limits are kept twice: by the kernel for each process, and by a watch for all of
-them together.
+The process sees the programs and libraries that Python needs. Of this package it sees neither the
+references nor the probes. Limits are enforced twice: by the kernel for each process, and by a watch for all
+of them together.
 """
 
 import os
@@ -16,28 +16,27 @@ from pathlib import Path
 import matplotlib
 import matplotlib.font_manager
 
-import pioneers
+from pioneers.checks.guard import CHECKS, PACKAGE
 from pioneers.checks.loading import labs_folder
-from pioneers.data.download import ENV_VARIABLE
+from pioneers.data.download import DATA_VARIABLE
+from pioneers.device import DEVICE_VARIABLE
 
-PACKAGE = Path(pioneers.__file__).parent
-CHECKS = PACKAGE / "checks"
 AUTOGRADER = PACKAGE / "autograder"
-SHOWN = ("calling.py", "exercise.py", "guard.py")  # what of checks/ the jail sees
+VISIBLE = ("exercise.py", "guard.py", "run.py")  # the files of checks/ that the jail sees
 HOME = "/home/student"
 MIB = 1 << 20
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may use.
+    """The resources that one submission may use.
 
     Args:
-        memory: bytes of all its processes together, and of the addresses of each.
-        processes: how many there may be at once.
-        file: bytes of one file; there is room for four such in its home.
-        cpu: seconds of processor time of each process.
-        cell: seconds for a cell of the notebook.
+        memory: bytes of all its processes together, and the address space of each.
+        processes: the number of processes at once.
+        file: bytes of one file; the home folder has room for four files of this size.
+        cpu: seconds of processor time for each process.
+        cell: seconds for one cell of the notebook.
         call: seconds for one call of an answer.
         total: seconds for the whole submission.
     """
@@ -52,11 +51,11 @@ class Limits:
 
 
 class NoJail(RuntimeError):
-    """This machine cannot hold a stranger's process."""
+    """This machine cannot build a jail; the message says why."""
 
 
 def require_linux() -> None:
-    """Refuse any other system: the jail and the limits are the Linux kernel's.
+    """Raise an error on systems other than Linux, whose kernel provides the jail and the limits.
 
     Raises:
         NoJail: this is another system.
@@ -66,11 +65,11 @@ def require_linux() -> None:
 
 
 def bubblewrap(command: list[str], limits: Limits) -> list[str]:
-    """The ``command`` with bubblewrap in front.
+    """Return the ``command`` that runs another ``command`` in a jail.
 
     Args:
-        command: what to run inside.
-        limits: of which the sizes of its file systems are made.
+        command: the command to run inside.
+        limits: the limits, which set the sizes of the jail's file systems.
 
     Raises:
         NoJail: there is no bubblewrap on this machine.
@@ -91,13 +90,13 @@ def bubblewrap(command: list[str], limits: Limits) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment of a student's process: nothing of the teacher's but where public data lies."""
-    data = os.environ.get(ENV_VARIABLE)
+    """Return the environment of a student's process; of the teacher's it keeps the public data folder."""
+    data = os.environ.get(DATA_VARIABLE)
     return {
         "HOME": HOME, "USER": "student", "PATH": f"{sys.prefix}/bin:/usr/bin:/bin", "LANG": "C.UTF-8",
         "PYTHONPATH": str(PACKAGE.parent), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline", "TQDM_DISABLE": "1",
-        "PIONEERS_DEVICE": "cpu", **({ENV_VARIABLE: data} if data else {}),
+        DEVICE_VARIABLE: "cpu", **({DATA_VARIABLE: data} if data else {}),
     }  # fmt: skip
 
 
@@ -106,7 +105,7 @@ def _environment() -> list[str]:
 
 
 def _system() -> list[str]:
-    """Programs and libraries, the Python that runs here, fonts and public data: all to read only."""
+    """Return options that mount programs, libraries, Python, fonts and public data, all read-only."""
     words = []
     for top in ("/bin", "/lib", "/lib32", "/lib64", "/sbin"):
         path = Path(top)
@@ -116,8 +115,8 @@ def _system() -> list[str]:
             words += ["--ro-bind", top, top]
     folders = ["/usr", "/etc/fonts", "/etc/ld.so.cache", "/etc/alternatives", sys.base_prefix, sys.prefix]
     folders.append(sysconfig.get_path("purelib"))
-    if ENV_VARIABLE in os.environ:
-        folders.append(os.path.abspath(os.environ[ENV_VARIABLE]))
+    if DATA_VARIABLE in os.environ:
+        folders.append(os.path.abspath(os.environ[DATA_VARIABLE]))
     for folder in dict.fromkeys(folders):
         words += ["--ro-bind-try", folder, folder]
     fonts = (
@@ -127,8 +126,8 @@ def _system() -> list[str]:
 
 
 def _package() -> list[str]:
-    """This package, with a stand-in where references, probes and mistakes would be."""
-    shown = {CHECKS / name: CHECKS / name for name in SHOWN}
+    """Return options that mount this package, with a stand-in for references, probes and mistakes."""
+    shown = {CHECKS / name: CHECKS / name for name in VISIBLE}
     shown |= {AUTOGRADER / name: AUTOGRADER / name for name in ("__init__.py", "jailed")}
     shown[AUTOGRADER / "jailed" / "stand_in.py"] = CHECKS / "__init__.py"
     covered = [str(folder) for folder in (CHECKS, AUTOGRADER, labs_folder())]
@@ -139,12 +138,12 @@ def _package() -> list[str]:
 
 
 def start(command: list[str], limits: Limits, *, trusted: bool = False) -> "subprocess.Popen[bytes]":
-    """Start a ``command`` in a jail of its own.
+    """Start a ``command`` in a new jail.
 
     Args:
         command: the program and its arguments.
-        limits: what it may use.
-        trusted: without a jail; the class is trusted.
+        limits: the resources it may use.
+        trusted: whether to start it without a jail.
 
     Raises:
         NoJail: there is no bubblewrap on this machine.

@@ -1,7 +1,7 @@
-"""What comes of the marks: a page for each student, a page about the class, and tables for an LMS.
+"""Write the marks: a page for each student, a page about the class, and tables for an LMS.
 
-Pages hold text and nothing that runs. Feedback is made of marks, causes and comments alone: neither a hidden
-test nor anything that a student's process printed is ever in it.
+Pages hold text only, no scripts. Feedback is made of marks, causes and comments alone: it contains no hidden
+test and nothing that a student's process printed.
 """
 
 import csv
@@ -15,45 +15,45 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from pioneers.autograder.record import GradebookView
 from pioneers.autograder.single import Result, folder_of, write
-from pioneers.autograder.submission import EXCHANGE, Refused, contents
+from pioneers.autograder.submission import EXCHANGE, SubmissionRefused, contents
 
 PAGES = Path(__file__).parent / "pages"
-SILENT = ("judge stopped", "grader failed")  # flags that are for the teacher alone
+SILENT = ("judge stopped", "grader failed")  # kinds of flags that only the teacher sees
 BINS = 10
-Standing = dict[str, dict[str, dict[str, Any]]]
 
 
-def publish(course: Path, lab: str, results: Sequence[Result], standing: Standing) -> Path:
-    """Write all pages and tables; returns the page about the class.
+def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookView) -> Path:
+    """Write all pages and tables, and return the path of the page about the class.
 
     Args:
-        course: folder of the course.
-        lab: that was graded.
-        results: of each submission.
-        standing: what the gradebook holds, with the marks made by hand.
+        course: the folder of the course.
+        lab: the lab that was graded.
+        results: the result of each submission.
+        view: the contents of the gradebook, with the marks made by hand.
     """
     reports = course / "reports" / lab
     for result in results:
-        student, page = result["student"], feedback(result, standing[result["student"]])
+        student, page = result["student"], feedback(result, view[result["student"]])
         write(course / "feedback" / student / lab / f"{lab}.html", page)
         for name in EXCHANGE:  # nbgrader's release_feedback looks for them beside the page
-            with suppress(Refused, UnicodeDecodeError):
+            with suppress(SubmissionRefused, UnicodeDecodeError):
                 text = contents(folder_of(course, student, lab) / name).decode()
                 write(course / "feedback" / student / lab / name, text)
-    write(reports / "class.html", class_page(lab, results, standing))
-    graded = {result["student"]: standing[result["student"]] for result in results}
+    write(reports / "class.html", class_page(lab, results, view))
+    graded = {result["student"]: view[result["student"]] for result in results}
     write(reports / "canvas.csv", canvas(lab, graded))
     write(reports / "moodle.csv", moodle(lab, graded))
     return reports / "class.html"
 
 
 def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
-    """The page of a student.
+    """Return the page of a student.
 
     Args:
-        result: of the submission.
-        cells: what the gradebook holds about it.
+        result: the result of the submission.
+        cells: the student's cells in the gradebook.
     """
     rows = []
     for mark in result["marks"]:
@@ -72,15 +72,15 @@ def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
     )
 
 
-def class_page(lab: str, results: Sequence[Result], standing: Standing) -> str:
-    """The page about the class: how points are spread, which mistakes are common, what to look at.
+def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
+    """Return the page about the class: a histogram of points, the exercises, common mistakes and flags.
 
     Args:
-        lab: that was graded.
-        results: of each submission.
-        standing: what the gradebook holds.
+        lab: the lab that was graded.
+        results: the result of each submission.
+        view: the contents of the gradebook.
     """
-    totals = [sum(c["score"] for c in standing[result["student"]].values()) for result in results]
+    totals = [sum(c["score"] for c in view[result["student"]].values()) for result in results]
     points = sum(mark["points"] for mark in results[0]["marks"]) if results else 0
     marks = [mark for result in results for mark in result["marks"]]
     mistakes = Counter((mark["exercise"], mark["mistake"]) for mark in marks if mark["mistake"])
@@ -92,33 +92,33 @@ def class_page(lab: str, results: Sequence[Result], standing: Standing) -> str:
         points=points,
         median=median(totals or [0]),
         mean=mean(totals or [0]),
-        waiting=sum(c["waits"] for result in results for c in standing[result["student"]].values()),
+        waiting=sum(c["waits"] for result in results for c in view[result["student"]].values()),
         histogram=histogram,
         most=max(count for _, count in histogram) or 1,
-        exercises=_exercises(results, standing),
+        exercises=_exercises(results, view),
         mistakes=sorted(mistakes.items(), key=lambda item: (-item[1], item[0])),
         flags=[(result["student"], flag) for result in results for flag in result["flags"]],
     )
 
 
-def canvas(lab: str, standing: Standing) -> str:
-    """The marks in ``standing`` as Canvas imports them: one column, named after the ``lab``."""
+def canvas(lab: str, view: GradebookView) -> str:
+    """Return the marks in ``view`` as a table for Canvas, with one column named after the ``lab``."""
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab]
-    possible = ["    Points Possible", "", "", "", "", _points(standing)]
-    rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in standing.items()]
+    possible = ["    Points Possible", "", "", "", "", _points(view)]
+    rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in view.items()]
     return _table([head, possible, *rows])
 
 
-def moodle(lab: str, standing: Standing) -> str:
-    """The marks in ``standing`` as Moodle imports them for the ``lab``, matched by user name."""
-    rows = [[_text(name), _score(cells)] for name, cells in standing.items()]
+def moodle(lab: str, view: GradebookView) -> str:
+    """Return the marks in ``view`` as a table for Moodle, with columns for the user name and the ``lab``."""
+    rows = [[_text(name), _score(cells)] for name, cells in view.items()]
     return _table([["username", lab], *rows])
 
 
-def _exercises(results: Sequence[Result], standing: Standing) -> list[dict[str, Any]]:
+def _exercises(results: Sequence[Result], view: GradebookView) -> list[dict[str, Any]]:
     rows = []
     for mark in results[0]["marks"] if results else ():
-        cells = [standing[result["student"]][mark["grade_id"]] for result in results]
+        cells = [view[result["student"]][mark["grade_id"]] for result in results]
         settled = [cell for cell in cells if not (cell["waits"] and not cell["by_hand"])]
         full = sum(cell["score"] >= mark["points"] for cell in settled)
         none = sum(cell["score"] == 0 for cell in settled)
@@ -137,15 +137,15 @@ def _exercises(results: Sequence[Result], standing: Standing) -> list[dict[str, 
 
 
 def _histogram(totals: Sequence[float], points: float) -> list[tuple[str, int]]:
-    """How many have how many points: bins of a tenth, and full marks by themselves."""
+    """Count the totals in ten bins of equal width; full marks are counted separately."""
     width = max(points, 1) / BINS
     counts = Counter(min(int(total / width), BINS) for total in totals)
     edges = [f"{n * width:g} to below {(n + 1) * width:g}" for n in range(BINS)] + [f"{points:g}"]
     return [(label, counts[n]) for n, label in enumerate(edges)]
 
 
-def _points(standing: Standing) -> str:
-    first: dict[str, dict[str, Any]] = next(iter(standing.values()), {})
+def _points(view: GradebookView) -> str:
+    first: dict[str, dict[str, Any]] = next(iter(view.values()), {})
     return f"{sum(cell['points'] for cell in first.values()):g}"
 
 
@@ -154,7 +154,7 @@ def _score(cells: dict[str, dict[str, Any]]) -> str:
 
 
 def _text(name: str) -> str:
-    """A name that no spreadsheet takes for a formula."""
+    """Return a ``name`` in a form that no spreadsheet takes for a formula."""
     return f"'{name}" if name[:1] in "=+-@\t\r" else name
 
 

@@ -1,7 +1,7 @@
-"""The notebook to grade: the teacher's cells with the student's answers in their places.
+"""Build the notebook to grade: the teacher's cells, with the student's answers in their places.
 
-Whatever happened to the structure, the answers are found by ``grade_id``, or by what they define. Cells
-that a student added stay where they stood.
+Whatever happened to the structure, answers are found by ``grade_id``, or by the names they define. Cells
+that a student added keep their places.
 """
 
 from collections import defaultdict
@@ -19,12 +19,12 @@ EXTRA = "extra"  # tag of a cell that the student added
 
 @dataclass
 class Rebuilt:
-    """A submission in the lab's own shape.
+    """A submission in the structure of its lab.
 
     Args:
-        notebook: what to run and to show.
-        flags: what had to be mended.
-        blank: the ``grade_id`` of answers that nobody wrote.
+        notebook: the notebook to run and to show.
+        flags: the repairs that were necessary.
+        blank: the ``grade_id`` of each answer that was left blank.
     """
 
     notebook: NotebookNode
@@ -47,13 +47,13 @@ def rebuild(skeleton: Skeleton, cells: list[Cell]) -> Rebuilt:
         else:
             _restore(rebuilt, cell, [cells[i] for i in copies])
         if len(copies) == 1 and about(cell).get("points") != cells[copies[0]].points:
-            rebuilt.flags.append(Flag("points", f"The points of {grade_id} had been changed; they are back."))
+            rebuilt.flags.append(Flag("points", f"The points of {grade_id} were edited and restored."))
     _add_extras(notebook, cells, place, used | taken)
     return rebuilt
 
 
 def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, int], set[int]]:
-    """Student's cell → cell of the lab: by name, or by the very same text; and those that are just text."""
+    """Match the student's cells to the lab's, by name or else by equal text; return also the latter ones."""
     ids = {about(cell).grade_id: i for i, cell in enumerate(released) if about(cell)}
     texts = {cell.source.strip(): i for i, cell in enumerate(released)}
     place, used = {}, set()
@@ -69,18 +69,18 @@ def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, i
 def _answer(
     rebuilt: Rebuilt, cell: NotebookNode, cells: list[Cell], copies: list[int], used: set[int]
 ) -> set[int]:
-    """Fill in the student's answer; returns which cells it took."""
+    """Fill in the student's answer and return the numbers of the cells it came from."""
     grade_id, stub = about(cell).grade_id, cell.source
     wanted = defined(stub)
-    if not copies:  # its name is lost: look for what it must define
+    if not copies:  # its name is lost: look for the function it must define
         homeless = [i for i, other in enumerate(cells) if i not in used and other.grade_id == ""]
         copies = [i for i in homeless if wanted and wanted <= defined(cells[i].source)]
-        lost = "was found by what it defines" if copies else "is missing"
+        lost = "was deleted, but a function of the right name was found" if copies else "is missing"
         rebuilt.flags.append(Flag("deleted", f"The answer cell {grade_id} {lost}."))
     written = [i for i in copies if cells[i].source.strip() not in ("", stub.strip())]
     if len(copies) > 1:
         rebuilt.flags.append(
-            Flag("copied", f"There are {len(copies)} cells {grade_id}; the last written counts.")
+            Flag("copied", f"{grade_id} is there {len(copies)} times; the last one with an answer counts.")
         )
     if not written:
         rebuilt.blank.add(grade_id)
@@ -90,12 +90,17 @@ def _answer(
     whole = "\n".join(cells[i].source for i in written)
     if not wanted <= defined(last.source) and wanted <= defined(whole):
         cell.source = whole
-        rebuilt.flags.append(Flag("split", f"The answer {grade_id} was split over {len(written)} cells."))
+        rebuilt.flags.append(
+            Flag("split", f"The answer {grade_id} was split over {len(written)} cells; they were joined.")
+        )
     elif len(written) > 1:  # what earlier copies define may be needed by the last
         cell.metadata["pioneers"] = {"before": [cells[i].source for i in written[:-1]]}
     if last.kind != cell.cell_type:
         rebuilt.flags.append(
-            Flag("type", f"The cell {grade_id} was {last.kind}; it is {cell.cell_type} again.")
+            Flag(
+                "type",
+                f"The cell {grade_id} was changed to {last.kind}; it was changed back to {cell.cell_type}.",
+            )
         )
     if last.attachments and cell.cell_type == "markdown":
         cell.attachments = last.attachments
@@ -103,16 +108,14 @@ def _answer(
 
 
 def _restore(rebuilt: Rebuilt, cell: NotebookNode, copies: list[Cell]) -> None:
-    """Say what happened to a cell that students leave alone."""
+    """Flag what happened to a cell that students should not change."""
     grade_id = about(cell).grade_id
     if not copies:
-        rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} had been deleted; it is back."))
+        rebuilt.flags.append(Flag("deleted", f"The cell {grade_id} was deleted; it was restored."))
     elif len(copies) > 1:
-        rebuilt.flags.append(
-            Flag("copied", f"There were {len(copies)} cells {grade_id}; there is one again.")
-        )
+        rebuilt.flags.append(Flag("copied", f"There were {len(copies)} copies of {grade_id}; one was kept."))
     if any(copy.source.strip() != cell.source.strip() for copy in copies):
-        rebuilt.flags.append(Flag("edited", f"The cell {grade_id} had been edited; it is as it was."))
+        rebuilt.flags.append(Flag("edited", f"The cell {grade_id} was edited; its text was restored."))
 
 
 def _add_extras(notebook: NotebookNode, cells: list[Cell], place: dict[int, int], used: set[int]) -> None:

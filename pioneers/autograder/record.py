@@ -1,4 +1,4 @@
-"""Marks into nbgrader's gradebook. What a teacher has marked by hand is never touched."""
+"""Enter marks in nbgrader's gradebook. Marks that a teacher made by hand are never changed."""
 
 import json
 import warnings
@@ -11,37 +11,40 @@ from nbgrader.utils import parse_utc  # type: ignore[import-untyped]
 from sqlalchemy.exc import SAWarning
 
 from pioneers.autograder.single import Result, folder_of, write
-from pioneers.autograder.submission import Refused, contents
+from pioneers.autograder.submission import SubmissionRefused, contents
+
+GradebookView = dict[str, dict[str, dict[str, Any]]]
+"""Score, points and comment of each cell of each student, and whether it waits or was marked by hand."""
 
 
 def open_gradebook(course: Path) -> Any:
-    """The gradebook of a ``course``, to be used in a ``with`` statement."""
+    """Open the gradebook of a ``course``, for use in a ``with`` statement."""
     return Gradebook(f"sqlite:///{course / 'gradebook.db'}")
 
 
 def check_gradebook(course: Path, lab: str) -> None:
-    """Make sure that the gradebook of the ``course`` knows the ``lab``.
+    """Check that the gradebook of the ``course`` has the ``lab``.
 
     Raises:
-        ValueError: it does not.
+        ValueError: there is no gradebook, or the lab is not in it.
     """
     if not (course / "gradebook.db").is_file():
-        raise ValueError(f"{course} has no gradebook.db; in it: nbgrader generate_assignment {lab}")
+        raise ValueError(f"{course} has no gradebook.db; run there: nbgrader generate_assignment {lab}")
     with open_gradebook(course) as book:
         try:
             book.find_assignment(lab)
         except MissingEntry:
             raise ValueError(
-                f"the gradebook does not know {lab}: nbgrader generate_assignment {lab}"
+                f"{lab} is not in the gradebook; run in {course}: nbgrader generate_assignment {lab}"
             ) from None
 
 
 def record(course: Path, lab: str, results: Iterable[Result]) -> None:
-    """Enter ``results`` of a ``lab`` in the gradebook of the ``course``; a second time changes nothing."""
+    """Enter the ``results`` of a ``lab`` in the gradebook; entering them again changes nothing."""
     path = course / "reports" / lab / "recorded.json"
     recorded = json.loads(path.read_text()) if path.exists() else {}
     with open_gradebook(course) as book, warnings.catch_warnings():
-        warnings.simplefilter("ignore", SAWarning)  # nbgrader's own: it looks at rows before they are stored
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader reads rows before they are stored
         for result in results:
             student = result["student"]
             _enter(book, course, result, changed=recorded.get(student) != result["digest"])
@@ -50,7 +53,7 @@ def record(course: Path, lab: str, results: Iterable[Result]) -> None:
 
 
 def _enter(book: Any, course: Path, result: Result, *, changed: bool) -> None:
-    """One result, in one transaction."""
+    """Enter one result, in one transaction."""
     student, lab = result["student"], result["lab"]
     book.update_or_create_student(student)
     book.update_or_create_submission(lab, student, timestamp=_timestamp(folder_of(course, student, lab)))
@@ -59,9 +62,8 @@ def _enter(book: Any, course: Path, result: Result, *, changed: bool) -> None:
         waits = mark["score"] is None and grade.manual_score is None
         by_hand = grade.manual_score is not None
         if changed or grade.auto_score != mark["score"]:
-            grade.needs_manual_grade = (
-                waits or by_hand
-            )  # a teacher's mark stays, and is shown to the teacher again
+            # A mark made by hand stays, and is shown to the teacher again.
+            grade.needs_manual_grade = waits or by_hand
         grade.auto_score = mark["score"]
         try:
             comment = book.find_comment(mark["grade_id"], lab, lab, student)
@@ -72,15 +74,15 @@ def _enter(book: Any, course: Path, result: Result, *, changed: bool) -> None:
 
 
 def _timestamp(folder: Path) -> Any:
-    """When it was handed in, if a readable file says so."""
+    """Return the time of submission, or None if no readable file says it."""
     try:
         return parse_utc(contents(folder / "timestamp.txt").decode().strip() or None)
-    except (Refused, ValueError, TypeError, OverflowError):
+    except (SubmissionRefused, ValueError, TypeError, OverflowError):
         return None
 
 
-def standing(course: Path, lab: str) -> dict[str, dict[str, dict[str, Any]]]:
-    """What the gradebook of a ``course`` holds for a ``lab``: student → cell → score, points, comment."""
+def gradebook_view(course: Path, lab: str) -> GradebookView:
+    """Return what the gradebook of a ``course`` holds for a ``lab``, by student and cell."""
     with open_gradebook(course) as book:
         return {
             submission.student.id: {

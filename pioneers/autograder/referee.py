@@ -1,7 +1,7 @@
-"""Marks a submission: runs its cells in the jail, calls its answers, and judges the results out here.
+"""Mark a submission: run its cells in the jail, call its answers, and judge the results outside.
 
-The judge is the one that the student's own check cells use. Points come from checks that were made and
-passed, and from nothing else: no output of the student's process is ever read as a mark.
+The judge is the one that the student's own check cells use. Points come from checks that ran and passed, and
+from nothing else: no output of the student's process is ever read as a mark.
 """
 
 import math
@@ -14,14 +14,14 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from pioneers.autograder.rebuild import EXTRA, Rebuilt
-from pioneers.autograder.screen import reaches
+from pioneers.autograder.screen import forbidden_names
 from pioneers.autograder.session import Calls, Session
 from pioneers.autograder.skeleton import Skeleton, about, is_answer, is_check, is_manual, points
 from pioneers.autograder.submission import Flag
 from pioneers.autograder.worker import WorkerLost
 from pioneers.checks import Failure, Probe, explain, find
 from pioneers.checks.exercise import Exercise
-from pioneers.checks.judging import judge
+from pioneers.checks.judge import first_failure
 from pioneers.checks.report import headline, wrap
 from pioneers.checks.sections import reread
 
@@ -31,16 +31,16 @@ Asked = list[tuple[str, Sequence[Probe] | None]]
 
 @dataclass(frozen=True)
 class Mark:
-    """What a cell earned.
+    """The mark of a cell.
 
     Args:
         grade_id: nbgrader's name for the cell.
-        points: it is worth.
-        score: it earned; None where a teacher decides.
-        exercise: its number and name.
-        cause: why points were lost, in words for the student; nothing hidden in it.
-        stage: where the check stopped.
-        mistake: the name of the mistake, where it is known.
+        points: the points it is worth.
+        score: the points it earned; None where a teacher decides.
+        exercise: the number and name of the exercise.
+        cause: why points were lost, for the student to read; it reveals nothing hidden.
+        stage: the stage at which the check stopped.
+        mistake: the name of the mistake, if it was recognised.
     """
 
     grade_id: str
@@ -52,23 +52,23 @@ class Mark:
     mistake: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON keeps it."""
+        """Return the mark as a dictionary for JSON."""
         return asdict(self)
 
 
 def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark]:
-    """Run a rebuilt notebook from top to bottom and mark it; its cells get their outputs.
+    """Run a rebuilt notebook from top to bottom, mark it, and put the outputs into its cells.
 
-    The hidden probes come last of all: once the student's process has seen one, nothing that it says goes
-    back to the student.
+    The hidden probes come last: after the student's process has seen one, none of its output goes back to
+    the student.
 
     Args:
         skeleton: the lab, with its hidden tests.
         rebuilt: the submission.
-        session: where its cells run.
+        session: the session that runs the cells.
     """
     marks: dict[str, Mark] = {}
-    further: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and where it stands
+    waiting: list[tuple[NotebookNode, Asked, int]] = []  # cell, its hidden checks, and its position
     for number, cell in enumerate(rebuilt.notebook.cells, 1):
         grade_id = about(cell).get("grade_id", "")
         if is_check(cell) and cell.cell_type == "code":
@@ -76,15 +76,15 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
             hidden = [check for check in checks if check[1] is not None]
             marks[grade_id] = check_cell(cell, [check for check in checks if check[1] is None], session)
             if hidden and marks[grade_id].stage in ("", "unchecked"):
-                further.append((cell, hidden, len(session.sources)))
+                waiting.append((cell, hidden, len(session.sources)))
         elif cell.cell_type == "code":
             cell.outputs = session.cell(cell.source, grade_id or f"number {number}")
         if is_manual(cell):
             blank = grade_id in rebuilt.blank
             cause = "Nothing was written here." if blank else ""
             marks[grade_id] = Mark(grade_id, points(cell), 0.0 if blank else None, cause=cause)
-    for cell, hidden, position in further:
-        marks[about(cell).grade_id] = _further(cell, hidden, session, position)
+    for cell, hidden, position in waiting:
+        marks[about(cell).grade_id] = _check_hidden(cell, hidden, session, position)
     for cell in rebuilt.notebook.cells:
         if is_check(cell) and cell.cell_type == "code":
             cell.outputs = [_verdict(marks[about(cell).grade_id])]
@@ -93,24 +93,24 @@ def referee(skeleton: Skeleton, rebuilt: Rebuilt, session: Session) -> list[Mark
 
 
 def _withhold(rebuilt: Rebuilt, marks: list[Mark]) -> list[Mark]:
-    """Leave earned points to a teacher where the code reaches into the process that calls it."""
+    """Leave the points to a teacher if the code could tamper with the process that calls it."""
     own = [
         cell for cell in rebuilt.notebook.cells if is_answer(cell) or EXTRA in cell.metadata.get("tags", ())
     ]
-    found = sorted({name for cell in own if cell.cell_type == "code" for name in reaches(cell.source)})
+    sources = [cell.source for cell in own if cell.cell_type == "code"]
+    found = sorted({name for source in sources for name in forbidden_names(source)})
     if not found:
         return marks
-    rebuilt.flags.append(
-        Flag("reaches further", f"The code uses {', '.join(found[:8])}; points wait for you.")
-    )
-    cause = f"Your code uses {', '.join(found[:8])}, which no answer needs; your teacher decides."
+    names = ", ".join(found[:8])
+    rebuilt.flags.append(Flag("reaches further", f"The code uses {names}; a teacher decides on the points."))
+    cause = f"Your code uses {names}, which no answer needs; your teacher decides on the points."
     return [
         replace(mark, score=None, cause=cause, stage="withheld") if mark.score else mark for mark in marks
     ]
 
 
-def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
-    """The hidden probes, on what is defined in the end or, if that fails, where the check stands."""
+def _check_hidden(cell: NotebookNode, hidden: Asked, session: Session, position: int) -> Mark:
+    """Check the hidden probes on the final definitions or, if that fails, on those at the check cell."""
     if session.position is None:
         mark = check_cell(cell, hidden, session)
         if mark.score:
@@ -120,13 +120,13 @@ def _further(cell: NotebookNode, hidden: Asked, session: Session, position: int)
 
 
 def refused(skeleton: Skeleton, cause: str) -> list[Mark]:
-    """The marks of a submission that could not be read, and the ``cause``."""
+    """Return the marks of a submission that could not be read, with the ``cause``."""
     graded = [cell for cell in skeleton.released.cells if is_check(cell) or is_manual(cell)]
     return [Mark(about(cell).grade_id, points(cell), 0.0, cause=cause, stage="unreadable") for cell in graded]
 
 
 def asked(skeleton: Skeleton, grade_id: str) -> Asked:
-    """The checks that a check cell makes: exercise and probes, None for the public ones."""
+    """Return the checks that a check cell makes: exercises and probes, None for the public probes."""
     checks: Asked = []
 
     def note(key: str, answer: Any = None, *, probes: Sequence[Probe] | None = None) -> None:
@@ -140,46 +140,49 @@ def asked(skeleton: Skeleton, grade_id: str) -> Asked:
 
 
 def check_cell(cell: NotebookNode, checks: Asked, session: Session) -> Mark:
-    """Judge what a check cell asks; the first failure takes its points."""
+    """Make the checks of a check cell; the first failure costs its points."""
     grade_id, worth = about(cell).grade_id, points(cell)
     name = headline(find(checks[0][0])) if checks else grade_id
     for key, probes in checks:
         exercise = find(key)
         try:
             failure = _examine(exercise, session, probes)
-        except Exception as error:  # no result of a stranger may stop the class
+        except Exception as error:  # no submission may stop the grading of the class
             flag = Flag("judge stopped", f"{name}: {type(error).__name__}: {error}")
             session.flags += [flag] if flag not in session.flags else []
-            failure = Failure("compared", ("Your result could not be compared; your teacher has been told.",))
+            failure = Failure(
+                "compared",
+                ("Your result could not be compared with the expected one; your teacher will look at it.",),
+            )
         if failure:
             mistake = failure.diagnosis.name if failure.diagnosis else ""
             cause = explain(exercise, failure) if probes is None else _discreetly(exercise, failure)
             return Mark(grade_id, worth, 0.0, name, cause, failure.stage, mistake)
     if not checks:
         return Mark(
-            grade_id, worth, 0.0, name, "This cell makes no check; your teacher decides.", "unchecked"
+            grade_id, worth, 0.0, name, "This cell checks nothing; your teacher decides.", "unchecked"
         )
     return Mark(grade_id, worth, worth, name)
 
 
 def _examine(exercise: Exercise, session: Session, probes: Sequence[Probe] | None) -> Failure | None:
-    """:func:`pioneers.checks.examine`, for an answer in another process."""
+    """Do as :func:`pioneers.checks.examine` does, for an answer in another process."""
     try:
         parameters = session.parameters(exercise.name)
     except WorkerLost as cause:
         return Failure("runs", (f"Your notebook stopped before this could be checked: {cause}.",))
     if parameters is None:
-        return Failure("exists", (f"There is no function called `{exercise.name}` when the check is made.",))
+        return Failure("exists", (f"There is no function called `{exercise.name}` when the check runs.",))
     if parameters not in ("unknown", list(exercise.parameters)):
         got = f"Got:      {exercise.name}({', '.join(parameters)})"
         return Failure("signature", (f"Expected: {headline(exercise)}", got))
-    return judge(exercise, Calls(session, exercise), exercise.probes() if probes is None else probes)
+    return first_failure(exercise, Calls(session, exercise), exercise.probes() if probes is None else probes)
 
 
 def _discreetly(exercise: Exercise, failure: Failure) -> str:
-    """A failure on a hidden probe: what kind it is and what to reread, not with which numbers."""
+    """Describe a failure on a hidden probe: its stage and what to reread, but no inputs or numbers."""
     lines = [
-        f"{headline(exercise)} passes the checks of the notebook but not all further ones.",
+        f"{headline(exercise)} passes the checks in the notebook, but not all of the hidden ones.",
         f"Stopped at: {failure.stage}.",
     ]
     if failure.diagnosis:
@@ -192,7 +195,7 @@ def _discreetly(exercise: Exercise, failure: Failure) -> str:
 
 
 def _verdict(mark: Mark) -> NotebookNode:
-    """What the check cell shows to the teacher: the same words that the student gets."""
+    """Return the output of a check cell, with the same text that the student gets."""
     if mark.score:
         said = f"{mark.exercise}: all checks passed ({mark.points:g} points)\n"
         return new_output("stream", name="stdout", text=said)

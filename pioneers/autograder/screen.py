@@ -1,8 +1,8 @@
-"""Reads a student's code for ways to reach into the process that calls the answers.
+"""Find code in a submission that could tamper with the process that calls the answers.
 
-Whether an answer calls what it may not is found out in the student's own process, and whoever rewrites
-that process can hide it. Values are judged outside and cannot be forged; for this rule alone, code that
-reaches for the means gets no points by itself: a teacher decides.
+Calls that an answer may not make are detected in the student's own process, and a student who rewrites that
+process can hide them. Values are judged outside and cannot be forged. So for this rule alone, code with the
+means to tamper earns no points by itself: a teacher decides.
 """
 
 import ast
@@ -26,23 +26,23 @@ MODULES = {
 }  # fmt: skip
 MAGIC = re.compile(r"^\s*(%run|%load\w*|%autoreload|%%(?!time|timeit|capture)\w+).*$", re.MULTILINE)
 SHELL = re.compile(r"^\s*[%!?].*$|^.*\?\s*$", re.MULTILINE)
-OURS = ("pioneers.checks", "pioneers.autograder", "pioneers_labs")
-REACHING = re.compile(
+GRADER_MODULES = ("pioneers.checks", "pioneers.autograder", "pioneers_labs")
+FORBIDDEN_TEXT = re.compile(
     r"pioneers\.checks\.\w+|\b(pioneers\.autograder|pioneers_labs)\b|\b(jailed|TorchFunctionMode|__torch_function__)\b"
 )
 
 
-def reaches(source: str) -> list[str]:
-    """What in a cell's ``source`` reaches beyond an answer; empty for nearly every honest cell."""
+def forbidden_names(source: str) -> list[str]:
+    """Return the names in a cell's ``source`` that no answer needs; none for nearly every honest cell."""
     found = [match.group().strip() for match in MAGIC.finditer(source)]
     try:
         tree = ast.parse(SHELL.sub("", source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return sorted(set(found))  # it defines nothing
-    return sorted({*found, *_reaches(tree)})
+    return sorted({*found, *_forbidden(tree)})
 
 
-def _reaches(tree: ast.AST) -> Iterator[str]:
+def _forbidden(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in CALLS | NAMES:
             yield node.id
@@ -59,7 +59,7 @@ def _reaches(tree: ast.AST) -> Iterator[str]:
             if not isinstance(name, ast.Constant) or name.value in NAMES:
                 yield "getattr"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield from (match.group() for match in REACHING.finditer(node.value))
+            yield from (match.group() for match in FORBIDDEN_TEXT.finditer(node.value))
 
 
 def _attribute(node: ast.Attribute) -> Iterator[str]:
@@ -76,18 +76,18 @@ def _imported(node: ast.ImportFrom) -> Iterator[str]:
     module = node.module or "."
     for alias in node.names:
         whole = f"{module}.{alias.name}"
-        hidden = whole.startswith(OURS) and whole not in ALLOWED
+        hidden = whole.startswith(GRADER_MODULES) and whole not in ALLOWED
         if hidden or whole in ODD or alias.name in NAMES or _is_odd(module):
             yield whole
 
 
 def _is_odd(module: str) -> bool:
-    """Whether a module gives such means, or is one that only the student can have made."""
+    """Return whether a module has the means to tamper, or is not one that the labs install."""
     names = module.split(".")
     if (
         names[0] in MODULES
         or "_C" in names
-        or module.startswith(("pioneers.checks.", *OURS[1:], "IPython.core"))
+        or module.startswith(("pioneers.checks.", *GRADER_MODULES[1:], "IPython.core"))
     ):
         return True
     try:

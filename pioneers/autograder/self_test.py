@@ -1,4 +1,4 @@
-"""Tries to break out of the jail, before the first stranger does."""
+"""Try to break out of the jail, before a submission does."""
 
 import json
 import os
@@ -10,15 +10,16 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from pioneers.autograder.jail import PACKAGE, Limits, NoJail, start
+from pioneers.autograder.jail import Limits, NoJail, start
 from pioneers.autograder.watch import Watch
+from pioneers.checks.guard import PACKAGE
 from pioneers.checks.loading import labs_folder
 
 SECRET = "PIONEERS_SELF_TEST"
 SECONDS = 30
 ALLOW = (
     "it needs user namespaces; on Ubuntu: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; "
-    "a container forbids them, a virtual machine does not"
+    "containers usually forbid them, virtual machines do not"
 )
 BREAKOUT = """
 import json, os, resource, socket, sys
@@ -45,7 +46,7 @@ attempts = {
     "reach the network of this machine": connect,
     "write into the package": lambda: write(package + "/checks/broken"),
     "write into /usr": lambda: write("/usr/broken"),
-    "read the judge": lambda: open(package + "/checks/judging.py").read(),
+    "read the judge": lambda: open(package + "/checks/judge.py").read(),
     "read the exercises": lambda: bool(os.listdir(labs)),
     "read the grader": lambda: open(package + "/autograder/referee.py").read(),
     "see the processes of this machine": lambda: len([p for p in os.listdir("/proc") if p.isdigit()]) > 3,
@@ -53,14 +54,14 @@ attempts = {
 }
 print(json.dumps([name for name, attempt in attempts.items() if works(attempt)]))
 """
-BREED = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
+FORK_BOMB = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
 
 
-def holes(limits: Limits) -> list[str]:
-    """What a process in the jail can do that it must not: nothing, on a machine that can hold a class.
+def escape_attempts(limits: Limits) -> list[str]:
+    """Return the escape attempts that succeeded; none if the jail is safe.
 
     Args:
-        limits: of the jail.
+        limits: the limits of the jail.
 
     Raises:
         NoJail: the jail cannot even be built; the message says why.
@@ -81,14 +82,14 @@ def holes(limits: Limits) -> list[str]:
             del os.environ[SECRET]
     if process.returncode:
         raise NoJail(
-            f"bubblewrap cannot build it here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
+            f"bubblewrap cannot build a jail here: {complaint.decode(errors='replace').strip()} ({ALLOW})"
         )
     found: list[str] = json.loads(said)
-    return found + ([] if _breeding_is_stopped(limits) else ["start processes without end"])
+    return found + ([] if _fork_bomb_is_stopped(limits) else ["start processes without end"])
 
 
-def _breeding_is_stopped(limits: Limits) -> bool:
-    process = start([sys.executable, "-I", "-c", BREED], replace(limits, processes=16))
+def _fork_bomb_is_stopped(limits: Limits) -> bool:
+    process = start([sys.executable, "-I", "-c", FORK_BOMB], replace(limits, processes=16))
     watch = Watch(process, replace(limits, processes=16))
     watch.start()
     try:

@@ -1,4 +1,4 @@
-"""A student's notebook while it runs: cells in order, calls in between, and a new start after every crash."""
+"""A running notebook of a student: cells in order, calls in between, and a new process after every crash."""
 
 import base64
 import binascii
@@ -9,24 +9,23 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from pioneers.autograder.jail import Limits
-from pioneers.autograder.submission import Flag
+from pioneers.autograder.submission import PICTURES, Flag
 from pioneers.autograder.worker import Worker, WorkerLost
 from pioneers.checks.exercise import Exercise, Outcome, Probe
 
-PICTURES = ("image/png", "image/jpeg")
-MOST_TEXT = 100_000  # characters of one output
-MOST_OUTPUTS = 100  # of one cell
-MOST_PICTURE = 4 << 20
+MAX_TEXT = 100_000  # characters of one output
+MAX_OUTPUTS = 100  # of one cell
+MAX_PICTURE = 4 << 20
 
 
 class Session:
-    """Runs cells and calls answers in a jail, as if nothing had happened when the process is lost.
+    """Runs cells and calls answers in a jail, and recovers when the process is lost.
 
-    After a loss the cells that ran before are run again in a new process, without the one that ended it.
+    After a loss, the cells that ran before run again in a new process, without the cell that ended it.
 
     Args:
-        limits: of the jail, and of time.
-        trusted: without a jail.
+        limits: the limits of the jail and of time.
+        trusted: whether to run without a jail.
     """
 
     def __init__(self, limits: Limits, *, trusted: bool = False) -> None:
@@ -40,7 +39,7 @@ class Session:
         self.peak = 0
 
     def cell(self, source: str, name: str) -> list[NotebookNode]:
-        """Run a cell of this ``source``, called ``name`` if it ends the process; its outputs, cleaned."""
+        """Run a cell and return its cleaned outputs; a flag calls it ``name`` if it ends the process."""
         try:
             outputs = self._process().cell(source, self._seconds(self.limits.cell))
         except WorkerLost as cause:
@@ -49,10 +48,10 @@ class Session:
             return [_lost(str(cause))]
         self.sources.append(source)
         self.ran += 1
-        return [clean for output in outputs[:MOST_OUTPUTS] if (clean := _clean(output))]
+        return [clean for output in outputs[:MAX_OUTPUTS] if (clean := _clean(output))]
 
     def parameters(self, name: str) -> list[str] | str | None:
-        """The parameters of the function called ``name``; None if there is none.
+        """Return the parameters of the function called ``name``; None if there is none.
 
         Raises:
             WorkerLost: the process ended.
@@ -64,7 +63,7 @@ class Session:
             raise
 
     def call(self, exercise: Exercise, probe: Probe) -> Outcome:
-        """What the answer to an ``exercise`` makes of a ``probe``.
+        """Return the outcome of calling the answer to an ``exercise`` with a ``probe``.
 
         Raises:
             WorkerLost: the process ended.
@@ -92,7 +91,7 @@ class Session:
         self.worker, self.ran = None, 0
 
     def _process(self) -> Worker:
-        """The process after so many cells as :attr:`position` says; a new one where there is none such."""
+        """Return a process that has run the cells up to :attr:`position`, a new one if necessary."""
         position = len(self.sources) if self.position is None else self.position
         while self.worker is None or self.ran != position:
             if self.worker is None or self.ran > position:
@@ -111,16 +110,16 @@ class Session:
     def _seconds(self, most: float) -> float:
         left = self.ends - time.monotonic()
         if left <= 0:
-            raise WorkerLost(f"the notebook used up its {self.limits.total:.0f} seconds")
+            raise WorkerLost(f"the notebook used up its limit of {self.limits.total:.0f} seconds")
         return min(most, left)
 
 
 class Calls:
-    """Calls one answer for the judge; once it has ended the process, it is not called again.
+    """Calls one answer for the judge; an answer that has ended the process is not called again.
 
     Args:
-        session: where it runs.
-        exercise: what it answers.
+        session: the session that runs the answer.
+        exercise: the exercise that it answers.
     """
 
     def __init__(self, session: Session, exercise: Exercise) -> None:
@@ -128,7 +127,7 @@ class Calls:
         self.lost: Outcome | None = None
 
     def __call__(self, probe: Probe) -> Outcome:
-        """What the answer makes of this probe."""
+        """Call the answer with a ``probe`` and return the outcome."""
         if self.lost is None:
             try:
                 return self.session.call(self.exercise, probe)
@@ -142,7 +141,7 @@ def _lost(cause: str) -> NotebookNode:
 
 
 def _clean(output: Any) -> NotebookNode | None:
-    """An output as it may stand in a page that the teacher opens: text and pictures, nothing that runs."""
+    """Return an output that is safe to show to the teacher: text and pictures, no scripts."""
     kind = output.get("output_type") if isinstance(output, dict) else ""
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
@@ -160,12 +159,12 @@ def _clean(output: Any) -> NotebookNode | None:
 
 
 def _text(content: Any) -> str:
-    text = content[:MOST_TEXT] if isinstance(content, str) else ""
+    text = content[:MAX_TEXT] if isinstance(content, str) else ""
     return "".join(c for c in text if c.isprintable() or c in "\n\t")
 
 
 def _picture(content: Any) -> str:
-    if not isinstance(content, str) or len(content) > MOST_PICTURE:
+    if not isinstance(content, str) or len(content) > MAX_PICTURE:
         return ""
     try:
         return base64.b64encode(base64.b64decode(content)).decode()

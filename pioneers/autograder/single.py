@@ -1,4 +1,4 @@
-"""One submission from its folder to its marks. What it leaves is written in one step, or not at all."""
+"""Grade one submission, from its folder to its marks. Each file is written completely or not at all."""
 
 import hashlib
 import json
@@ -16,12 +16,13 @@ import nh3
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from pioneers.autograder.jail import AUTOGRADER, PACKAGE, Limits
+from pioneers.autograder.jail import AUTOGRADER, Limits
 from pioneers.autograder.rebuild import rebuild
 from pioneers.autograder.referee import Mark, referee, refused
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton
-from pioneers.autograder.submission import Flag, Refused, contents, find, read
+from pioneers.autograder.submission import Flag, SubmissionRefused, contents, find_notebook, read
+from pioneers.checks.guard import PACKAGE
 from pioneers.checks.loading import exercise_files, lab_folders
 from pioneers.keys import Sources
 
@@ -33,19 +34,19 @@ NO_TAG = re.compile(rf"<(?!/?({'|'.join(TAGS)})[\s/>])", re.IGNORECASE)  # nh3 w
 
 
 def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, trusted: bool = False) -> Result:
-    """Grade what a ``student`` handed in; the result is also left in the course, as is the graded notebook.
+    """Grade the submission of a ``student``, and write the result and the graded notebook to the course.
 
     Args:
         skeleton: the lab.
-        course: folder of the course.
-        student: name of the student's folder.
-        limits: of the jail.
-        trusted: without a jail.
+        course: the folder of the course.
+        student: the name of the student's folder.
+        limits: the limits of the jail.
+        trusted: whether to run without a jail.
     """
     begun, peak = time.monotonic(), 0
     flags: list[Flag] = []
     try:
-        path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
+        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
         rebuilt = rebuild(skeleton, read(contents(path)))
         session = Session(limits, trusted=trusted)
         try:
@@ -53,7 +54,7 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
         finally:
             session.close()
         notebook, peak, flags = rebuilt.notebook, session.peak, flags + rebuilt.flags
-    except Refused as cause:
+    except SubmissionRefused as cause:
         marks, notebook = refused(skeleton, str(cause)), unread(skeleton, str(cause))
         flags = [*flags, Flag("refused", str(cause))]
     result = as_result(student, skeleton, marks, flags)
@@ -63,8 +64,8 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
 
 
 def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Result:
-    """The result of a ``student`` whose submission the grader cannot grade, for a ``fault`` of its own."""
-    cause = "The grader could not grade this; a teacher must look at it."
+    """Return and write the result of a ``student`` if the grader itself fails, because of a ``fault``."""
+    cause = "The grader failed on this submission; your teacher will mark it."
     marks = [replace(mark, score=None) for mark in refused(skeleton, cause)]
     result = as_result(student, skeleton, marks, [Flag("grader failed", f"{cause} {fault}")])
     result |= {"digest": digest(course, student, skeleton), "seconds": 0.0, "peak": 0}
@@ -73,14 +74,14 @@ def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Resul
 
 
 def unread(skeleton: Skeleton, cause: str) -> NotebookNode:
-    """A notebook for the formgrader where there is none to show: the lab, and the ``cause``."""
+    """Return a notebook to show in place of an unreadable one: the lab, and the ``cause``."""
     notebook = deepcopy(skeleton.released)
     notebook.cells.insert(0, new_markdown_cell(cause))
     return notebook
 
 
 def as_result(student: str, skeleton: Skeleton, marks: list[Mark], flags: list[Flag]) -> Result:
-    """The marks and flags of a student as JSON keeps them."""
+    """Return the marks and flags of a student in the form that JSON keeps."""
     plain = [flag._asdict() for flag in dict.fromkeys(flags)]
     return {
         "student": student,
@@ -91,31 +92,31 @@ def as_result(student: str, skeleton: Skeleton, marks: list[Mark], flags: list[F
 
 
 def folder_of(course: Path, student: str, lab: str) -> Path:
-    """Where a student's work lies."""
+    """Return the folder of a student's submission."""
     return course / "submitted" / student / lab
 
 
 def result_path(course: Path, student: str, lab: str) -> Path:
-    """Where a student's result lies."""
+    """Return the path of a student's result."""
     return course / "reports" / lab / "results" / f"{student}.json"
 
 
 def digest(course: Path, student: str, skeleton: Skeleton) -> str:
-    """A fingerprint of all that decides a mark: the submission, the lab and the checks."""
+    """Return a fingerprint of all that decides a mark: the submission, the lab and the checks."""
     code = "\n".join(cell.source for cell in skeleton.source.cells if cell.cell_type == "code")
     whole = hashlib.sha256(_checks(frozenset(CHECK.findall(code))).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
     try:
-        path, flags = find(folder_of(course, student, skeleton.lab), skeleton.lab)
+        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
         whole.update(repr(flags).encode() + path.name.encode() + contents(path))
-    except Refused as cause:
+    except SubmissionRefused as cause:
         whole.update(str(cause).encode())
     return whole.hexdigest()
 
 
 @cache
 def _checks(exercises: frozenset[str]) -> str:
-    """The key of the grader, of the checks and of the exercises of one lab, but not of other labs."""
+    """Return the key of the sources: the grader, the checks and the exercises of this lab alone."""
     labs = [lab_folders()[number] for number in sorted({key.split(".")[0] for key in exercises})]
     own = [file for lab in labs for file in exercise_files(lab)]
     beside = [*AUTOGRADER.rglob("jailed/*.py"), *own]
@@ -123,7 +124,7 @@ def _checks(exercises: frozenset[str]) -> str:
 
 
 def earlier(course: Path, student: str, lab: str) -> Result | None:
-    """The result of an earlier run, if there is a whole one."""
+    """Return the result of an earlier run, or None if there is no complete one."""
     try:
         result: Result = json.loads(result_path(course, student, lab).read_text())
     except (OSError, ValueError):
@@ -132,7 +133,7 @@ def earlier(course: Path, student: str, lab: str) -> Result | None:
 
 
 def leave(course: Path, result: Result, notebook: NotebookNode) -> None:
-    """Write the graded notebook, then the result: who finds the result finds both."""
+    """Write the graded notebook and then the result, so that a result always has its notebook."""
     student, lab = result["student"], result["lab"]
     graded = course / "autograded" / student / lab / f"{lab}.ipynb"
     write(graded, nbformat.writes(harmless(notebook)))
@@ -140,7 +141,7 @@ def leave(course: Path, result: Result, notebook: NotebookNode) -> None:
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file in one step: it has its old contents or its new ones, never half."""
+    """Write a file atomically: it has either its old contents or its new ones."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.part")
     half.write_text(text, encoding="utf-8")
@@ -148,7 +149,7 @@ def write(path: Path, text: str) -> None:
 
 
 def harmless(notebook: NotebookNode) -> NotebookNode:
-    """Take from the text cells what a browser would run: the formgrader shows them as they are."""
+    """Remove scripts from the text cells, which the formgrader shows as they are."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and "<" in cell.source:
             text = NO_TAG.sub("&lt;", cell.source)

@@ -1,4 +1,4 @@
-"""What a lab looks like before anybody answered it, and with what it is judged."""
+"""A lab before anybody has answered it, with its solutions and tests."""
 
 import ast
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ class Skeleton:
     """A lab of a course.
 
     Args:
-        lab: its name, that of its folder.
-        released: the notebook as students got it.
+        lab: its name, which is that of its folder.
+        released: the notebook that students got.
         source: the notebook with solutions and hidden tests.
     """
 
@@ -32,44 +32,44 @@ class Skeleton:
         files = {part: course / part / lab / f"{lab}.ipynb" for part in ("source", "release")}
         for file in files.values():
             if not file.is_file():
-                raise ValueError(f"there is no {file}; in {course}: nbgrader generate_assignment {lab}")
+                raise ValueError(f"there is no {file}; run in {course}: nbgrader generate_assignment {lab}")
         read = {part: nbformat.read(file, as_version=4) for part, file in files.items()}
         return cls(lab, read["release"], read["source"])
 
     def judging(self, grade_id: str) -> str:
-        """The source of a cell with its hidden tests; nothing if there is no such cell."""
+        """Return the source of a cell with its hidden tests; empty if there is no such cell."""
         return next(
             (cell.source for cell in self.source.cells if about(cell).get("grade_id") == grade_id), ""
         )
 
 
 def about(cell: NotebookNode) -> NotebookNode:
-    """What nbgrader keeps about a cell; empty for cells that it does not know."""
+    """Return nbgrader's metadata of a cell; empty for other cells."""
     return cell.metadata.get("nbgrader", NotebookNode())
 
 
 def is_check(cell: NotebookNode) -> bool:
-    """Whether the cell holds tests."""
+    """Return whether the cell holds tests."""
     return bool(about(cell).get("grade") and not about(cell).get("solution"))
 
 
 def is_answer(cell: NotebookNode) -> bool:
-    """Whether the student writes in this cell."""
+    """Return whether the student writes in this cell."""
     return bool(about(cell).get("solution"))
 
 
 def is_manual(cell: NotebookNode) -> bool:
-    """Whether a teacher marks this cell."""
+    """Return whether a teacher marks this cell."""
     return bool((about(cell).get("grade") and about(cell).get("solution")) or about(cell).get("task"))
 
 
 def points(cell: NotebookNode) -> float:
-    """What the cell is worth."""
+    """Return the points that the cell is worth."""
     return float(about(cell).get("points", 0))
 
 
 def defined(source: str) -> set[str]:
-    """The names of the functions and classes that a source defines at its top; none if it is no Python."""
+    """Return the names of the top-level functions and classes of a source; none if it is not Python."""
     try:
         body = ast.parse(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,4 +1,4 @@
-"""What a student handed in, read without trust: a file of measured size, no links, no more than cells."""
+"""Read a submission without trusting it: a regular file of limited size, no links, and only its cells."""
 
 import json
 import os
@@ -9,26 +9,26 @@ from typing import Any, NamedTuple
 
 import nbformat
 
-MOST_BYTES = 64 << 20
-MOST_CELLS = 1000
+MAX_BYTES = 64 << 20
+MAX_CELLS = 1000
 PICTURES = ("image/png", "image/jpeg")
 EXCHANGE = ("timestamp.txt", "submission_secret.txt")  # nbgrader's exchange puts them beside a notebook
 
 
 class Flag(NamedTuple):
-    """Something a teacher may want to look at.
+    """A note for the teacher about a submission.
 
     Attributes:
-        kind: in a word or two.
-        text: in a sentence.
+        kind: the kind of note, in a word or two.
+        text: a sentence on what happened.
     """
 
     kind: str
     text: str
 
 
-class Refused(Exception):
-    """The submission cannot be graded; the message says why, in words for the student."""
+class SubmissionRefused(Exception):
+    """The submission cannot be graded; the message tells the student why."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Cell:
 
     Args:
         kind: ``code``, ``markdown`` or ``raw``.
-        source: its text.
-        grade_id: nbgrader's name for it, if it still has one.
-        points: what its metadata say it is worth.
+        source: the text of the cell.
+        grade_id: nbgrader's name for the cell, if it still has one.
+        points: the points in its metadata.
         attachments: pictures in a text cell.
     """
 
@@ -50,14 +50,14 @@ class Cell:
     attachments: dict[str, dict[str, str]]
 
 
-def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
-    """The notebook in a student's ``folder`` for the ``lab``, also under another name.
+def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
+    """Return the notebook for the ``lab`` in a student's ``folder``, even under another name, and flags.
 
     Raises:
-        Refused: there is none.
+        SubmissionRefused: there is no notebook.
     """
     if folder.is_symlink() or folder.parent.is_symlink():
-        raise Refused("The folder handed in is a link, and links are not followed.")
+        raise SubmissionRefused("The folder handed in is a link. Hand in the folder itself.")
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
     notebooks = [path for path in files if path.suffix == ".ipynb"]
@@ -70,19 +70,19 @@ def find(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
     known = {taken, *links, *(folder / name for name in EXCHANGE)}
     others = [path.name for path in entries if path not in known and path.name[0] != "."]
     if others:
-        flags.append(Flag("other files", f"Handed in besides and left alone: {', '.join(others[:5])}."))
+        flags.append(Flag("other files", f"Other files were handed in and ignored: {', '.join(others[:5])}."))
     if not notebooks:
-        raise Refused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
+        raise SubmissionRefused("No notebook was handed in." + "".join(f" {flag.text}" for flag in flags))
     if taken != right:
-        flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was taken for {lab}.ipynb."))
+        flags.append(Flag("renamed", f"The notebook is called {taken.name}; it was graded as {lab}.ipynb."))
     return taken, flags
 
 
 def read(data: bytes) -> list[Cell]:
-    """The cells of a notebook.
+    """Return the cells of a notebook.
 
     Raises:
-        Refused: it is none, or has too many.
+        SubmissionRefused: the data is not a notebook, or it has too many cells.
     """
     try:
         notebook = json.loads(data.decode("utf-8-sig"))
@@ -90,34 +90,38 @@ def read(data: bytes) -> list[Cell]:
             notebook = nbformat.convert(nbformat.from_dict(notebook), 4)
         cells = [_cell(cell) for cell in notebook["cells"]]
     except RecursionError:
-        raise Refused("The notebook is nested too deeply to be one.") from None
+        raise SubmissionRefused("The file is not a notebook (too deeply nested).") from None
     except Exception as error:  # a stranger's file can be wrong in any way
-        raise Refused(
+        raise SubmissionRefused(
             f"The file is not a notebook ({type(error).__name__}); hand in the .ipynb itself."
         ) from None
-    if len(cells) > MOST_CELLS:
-        raise Refused(f"The notebook has {len(cells):,} cells; {MOST_CELLS:,} are allowed.")
+    if len(cells) > MAX_CELLS:
+        raise SubmissionRefused(
+            f"The notebook has {len(cells):,} cells; at most {MAX_CELLS:,} are allowed. Delete some of them."
+        )
     return cells
 
 
 def contents(path: Path) -> bytes:
-    """The bytes of a regular file that is not too large.
+    """Return the bytes of a file.
 
     Raises:
-        Refused: it is something else.
+        SubmissionRefused: it cannot be read, is not a regular file, or is too large.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
-        raise Refused(f"The notebook cannot be read ({error.strerror}).") from None
+        raise SubmissionRefused(f"The notebook cannot be read ({error.strerror}).") from None
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode):
-            raise Refused("The notebook is not a regular file.")
-        if about.st_size > MOST_BYTES:
+            raise SubmissionRefused("The notebook is not a regular file.")
+        if about.st_size > MAX_BYTES:
             size = f"{about.st_size / 2**20:,.0f} MiB"
-            raise Refused(f"The notebook has {size}; {MOST_BYTES >> 20} are allowed. Clear its outputs.")
-        return file.read(MOST_BYTES)
+            raise SubmissionRefused(
+                f"The notebook has {size}; at most {MAX_BYTES >> 20} MiB are allowed. Clear its outputs."
+            )
+        return file.read(MAX_BYTES)
 
 
 def _cell(cell: Any) -> Cell:

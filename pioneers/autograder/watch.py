@@ -1,4 +1,4 @@
-"""Counts what all processes of a jail use together, and ends the jail that uses too much."""
+"""Measure what all processes of a jail use together, and end a jail that uses too much."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ GONE = 10  # seconds the kernel may take to clear away what was killed
 
 
 class Watch(threading.Thread):
-    """Watches a process and all that descend from it until they end; ``cause`` says why it ended them.
+    """Watches a process and its descendants until they end; ``cause`` says why the watch ended them.
 
-    A limit of the kernel counts one process at a time, so that many small ones could take the machine.
+    The kernel limits each process by itself, so many small ones could use up the machine.
 
     Args:
         process: the outermost process of the jail.
-        limits: what may be used.
+        limits: the resources they may use together.
     """
 
     def __init__(self, process: "subprocess.Popen[bytes]", limits: Limits) -> None:
@@ -29,7 +29,7 @@ class Watch(threading.Thread):
         self.over = threading.Event()
 
     def run(self) -> None:
-        """Look again and again."""
+        """Measure at regular intervals until the watch is over."""
         try:
             outermost = psutil.Process(self.process.pid)
             while not self.over.wait(EVERY):
@@ -47,7 +47,7 @@ class Watch(threading.Thread):
             self.end(f"started more than {self.limits.processes} processes")
 
     def end(self, cause: str = "") -> None:
-        """End the jail and all that is in it; when this returns, nothing of it is left."""
+        """End all processes of the jail, and return when they are gone."""
         self.cause = self.cause or cause
         try:
             family = psutil.Process(self.process.pid).children(recursive=True)
@@ -59,7 +59,7 @@ class Watch(threading.Thread):
 
 
 def resident(process: psutil.Process) -> int:
-    """Bytes of memory that a process holds; 0 if it has ended."""
+    """Return the bytes of memory that a process holds; 0 if it has ended."""
     try:
         return int(process.memory_info().rss)
     except psutil.Error:

@@ -1,4 +1,4 @@
-"""The grader's end of a jailed process: orders go in, measured answers come out, in time or not at all."""
+"""The grader's side of a jailed process: it sends requests, and checks the time and content of answers."""
 
 import os
 import secrets
@@ -17,18 +17,18 @@ START = 60.0  # seconds until the process must be ready: it imports torch
 
 
 class WorkerLost(Exception):
-    """The student's process ended, or was ended. The message says why, in words for the student."""
+    """The student's process ended or was ended; the message tells the student why."""
 
 
 class Worker:
     """A process in a jail that runs a student's cells and calls the answers.
 
     Args:
-        limits: what it may use.
-        trusted: without a jail; the class is trusted.
+        limits: the resources it may use.
+        trusted: whether to run without a jail.
 
     Raises:
-        WorkerLost: it does not start; the message holds what it said.
+        WorkerLost: the process does not start; the message holds what it printed.
     """
 
     def __init__(self, limits: Limits, *, trusted: bool = False) -> None:
@@ -49,14 +49,14 @@ class Worker:
         self.deadline = time.monotonic() + START
         self.seconds = START
         if self._answer() != "ready":
-            raise self._lost("the process did not start as it should")
+            raise self._lost("the process did not start")
 
     def cell(self, source: str, seconds: float) -> list[Any]:
-        """Run a cell; its outputs, unchecked.
+        """Run a cell and return its outputs, unchecked.
 
         Args:
-            source: of the cell.
-            seconds: it may take.
+            source: the source of the cell.
+            seconds: the time it may take.
 
         Raises:
             WorkerLost: the process ended.
@@ -65,7 +65,7 @@ class Worker:
         return outputs if isinstance(outputs, list) else []
 
     def parameters(self, name: str, seconds: float) -> list[str] | str | None:
-        """The parameters of the function called ``name``, within so many ``seconds``; None if there is none.
+        """Return the parameters of the function called ``name``, within ``seconds``; None if there is none.
 
         Raises:
             WorkerLost: the process ended.
@@ -79,10 +79,10 @@ class Worker:
         """Call the function called ``name``.
 
         Args:
-            name: of the function.
-            probe: its arguments; its name stays here.
-            refuse: torch functions it may not use.
-            seconds: it may take.
+            name: the name of the function.
+            probe: its arguments; the name of the probe is not sent.
+            refuse: the torch functions it may not call.
+            seconds: the time it may take.
 
         Raises:
             WorkerLost: the process ended.
@@ -92,7 +92,7 @@ class Worker:
         try:
             return outcome_from_message(answer, probe)
         except BadMessage as error:
-            raise self._lost("the process sent what no call gives") from error
+            raise self._lost("the process sent an invalid result") from error
 
     def close(self) -> None:
         """End the process and everything it started."""
@@ -117,14 +117,14 @@ class Worker:
                 raise self._lost("the process ended") from None
         answer = self._answer()
         if not isinstance(answer, dict) or answer.get("nonce") != nonce:
-            raise self._lost("the process sent what is no answer")
+            raise self._lost("the process sent an invalid answer")
         return answer.get("answer")
 
     def _answer(self) -> Any:
         try:
             return unpack(self._exactly)
         except BadMessage as error:
-            raise self._lost("the process sent what is no answer") from error
+            raise self._lost("the process sent an invalid answer") from error
 
     def _exactly(self, count: int) -> bytes:
         data = bytearray()

@@ -1,4 +1,4 @@
-"""Checks that say what is wrong: the engine behind the check cells of the labs and behind the grader.
+"""Checks that name the mistake: the engine of the labs' check cells and of the grader.
 
 >>> from pioneers.checks import check
 >>> def softmax(x, dim):
@@ -12,22 +12,22 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pioneers.checks.calling import parameters_of, runner
 from pioneers.checks.exercise import Exercise, Probe
-from pioneers.checks.judging import Failure, judge
+from pioneers.checks.judge import Failure, first_failure
 from pioneers.checks.loading import find, numbers
 from pioneers.checks.report import headline, wrap
+from pioneers.checks.run import parameters_of, runner
 from pioneers.checks.sections import reread
 
 __all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
 
 
 class CheckFailed(AssertionError):
-    """An answer did not pass. The message says what was expected, what came, and what to reread.
+    """An answer did not pass; the message says what was expected, what was returned, and what to reread.
 
     Args:
-        exercise: what was asked.
-        failure: what went wrong.
+        exercise: the exercise that was checked.
+        failure: the reason why it failed.
     """
 
     def __init__(self, exercise: Exercise, failure: Failure) -> None:
@@ -35,22 +35,22 @@ class CheckFailed(AssertionError):
         super().__init__(explain(exercise, failure))
 
     def _render_traceback_(self) -> list[str]:
-        """What Jupyter shows instead of a traceback: the message, without our own frames."""
+        """Return what Jupyter shows instead of a traceback: the message alone."""
         return str(self).splitlines()
 
 
 def check(
     key: str, answer: Callable[..., Any] | None = None, *, probes: Sequence[Probe] | None = None
 ) -> None:
-    """Check the answer to an exercise; print one line when it passes.
+    """Check the answer to an exercise, and print one line if it passes.
 
     Args:
-        key: the exercise, ``"1.3"`` = lab 1, exercise 3.
-        answer: the function; when left out, the one of the right name in the notebook that calls.
-        probes: further probes to use instead of the public ones.
+        key: the number of the exercise, as in ``"1.3"`` for exercise 3 of lab 1.
+        answer: the function; by default, the function of the right name in the calling notebook.
+        probes: the hidden probes, to use instead of the public ones.
 
     Raises:
-        CheckFailed: it did not pass.
+        CheckFailed: the answer did not pass.
     """
     exercise = find(key)
     if answer is None:
@@ -58,22 +58,22 @@ def check(
     failure = examine(exercise, answer, probes)
     if failure:
         raise CheckFailed(exercise, failure)
-    done = f"all checks passed ({exercise.points} points)" if probes is None else "further probes passed too"
+    done = f"all checks passed ({exercise.points} points)" if probes is None else "hidden probes passed too"
     print(f"{key} {exercise.name}: {done}")
 
 
 def examine(
     exercise: Exercise, answer: Callable[..., Any] | None, probes: Sequence[Probe] | None = None
 ) -> Failure | None:
-    """Judge an answer in this process: does it exist, does its signature fit, are its results right.
+    """Judge an answer in this process: its existence, its signature and its results.
 
     Args:
-        exercise: what is asked.
-        answer: the function; None when there is none.
-        probes: what it is called with; the public probes when left out.
+        exercise: the exercise that it answers.
+        answer: the function; None if there is none.
+        probes: the inputs to call it with; by default, the public probes.
 
     Returns:
-        the first failure, or None when it passed.
+        the first failure, or None if the answer passed.
     """
     if not callable(answer):
         missing = f"There is no function called `{exercise.name}` yet. Keep the name, and run the cell above."
@@ -81,16 +81,16 @@ def examine(
     try:
         parameters = parameters_of(answer)
     except (TypeError, ValueError):
-        # A built-in function tells no signature; the probes will judge it.
+        # A built-in function may have no signature; the probes will judge it.
         parameters = list(exercise.parameters)
     if parameters != list(exercise.parameters):
         what = (f"Expected: {headline(exercise)}", f"Got:      {exercise.name}({', '.join(parameters)})")
         return Failure("signature", what)
-    return judge(exercise, runner(answer, exercise), exercise.probes() if probes is None else probes)
+    return first_failure(exercise, runner(answer, exercise), exercise.probes() if probes is None else probes)
 
 
 def explain(exercise: Exercise, failure: Failure) -> str:
-    """A failure in words a student can act on."""
+    """Return the text that tells a student about a failure."""
     lines = [f"{headline(exercise)} does not pass yet. Stopped at: {failure.stage}.", ""]
     lines += [wrap(line, "  ") for line in failure.what]
     if failure.diagnosis:

@@ -1,4 +1,4 @@
-"""An exercise as its answer and edits of it: one source for card, cells, checks, mistakes and bank.
+"""Write an exercise as an answer and edits of it, from which cells, checks and the answer bank are made.
 
     ex = exercise("5.7", ANSWER, points=6, minutes=6, difficulty=1, reread="sec-nsp", equation="eq-nsp")
     ex.inputs(hidden="B T D", w="D C", scale=0.5)
@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pioneers.checks.bank import Right, Wrong
-from pioneers.checks.calling import parameters_of
+from pioneers.checks.answers import Right, Wrong
 from pioneers.checks.diagnosing import COMMON
-from pioneers.checks.draw import normals
 from pioneers.checks.edits import Edit, define, edited
-from pioneers.checks.exercise import FUSED, Exercise, Mistake, Probe, Property, Run, Symptom
+from pioneers.checks.exercise import FUSED, Exercise, Law, Mistake, Probe, Run, Symptom
+from pioneers.checks.rng import normals
+from pioneers.checks.run import parameters_of
 
 Maker = Callable[..., dict[str, Any]]
 Sides = Callable[[Callable[[Probe], Tensor], Probe], tuple[Tensor, Tensor]]
@@ -37,19 +37,19 @@ class Draft:
     """An exercise being written; :func:`exercise` makes one.
 
     Args:
-        key: its number, ``"1.3"`` = lab 1, exercise 3.
+        key: its number, as in ``"1.3"`` for exercise 3 of lab 1.
         answer: the source of the reference, with type hints and a docstring, as the lab prints it.
-        points: what it is worth.
-        minutes: a student needs.
-        difficulty: 1 to 3.
+        points: the points it is worth.
+        minutes: the minutes that a student needs.
+        difficulty: from 1 to 3.
         reread: anchors of the lecture sections to reread, the most important one first.
-        equation: label of the equation behind it.
-        refuse: names of torch functions an answer may not call, besides fused attention.
-        seed: of the public probes; that of the hidden ones is made from the number.
+        equation: the label of the equation behind it.
+        refuse: names of torch functions that an answer may not call, besides fused attention.
+        seed: the seed of the public probes; that of the hidden ones is made from the number.
         wrongs: the wrong answers added so far.
-        rights: the right ones.
-        mistakes: those known by name so far.
-        laws: those added so far.
+        rights: the right answers added so far.
+        mistakes: the named mistakes added so far.
+        laws: the laws added so far.
     """
 
     key: str
@@ -64,7 +64,7 @@ class Draft:
     wrongs: list[Wrong] = field(default_factory=list)
     rights: list[Right] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
-    laws: list[Property] = field(default_factory=list)
+    laws: list[Law] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.answer = self.answer.strip() + "\n"
@@ -74,11 +74,11 @@ class Draft:
         self.asked: dict[bool, list[tuple[str, bool, dict[str, Any]]]] = {False: [], True: []}
 
     def inputs(self, *, scale: float = 1.0, **spec: Any) -> None:
-        """Say what the arguments of a probe are unless the probe says otherwise.
+        """Set the default arguments of all probes.
 
         Args:
-            scale: of the normal numbers.
-            spec: for each parameter the axes of a normal tensor, as in ``"B T D"``, or its value.
+            scale: the scale of the normal numbers.
+            spec: for each parameter, the axes of a normal tensor, as in ``"B T D"``, or its value.
         """
 
         def make(normal: Callable[..., Tensor], **given: Any) -> dict[str, Any]:
@@ -101,8 +101,8 @@ class Draft:
         """Add a public probe.
 
         Args:
-            name: in words a student reads.
-            strided: hand the tensors over with gaps in memory.
+            name: a description that students read.
+            strided: whether to pass tensors with gaps in memory.
             given: axes in capitals, ``dtype``, ``scale``, and arguments by name; a list becomes a tensor.
         """
         self.asked[False].append((name, strided, given))
@@ -131,9 +131,9 @@ class Draft:
         Args:
             name: the law in a few words.
             why: one sentence on why it must hold.
-            on: name of the probe it gets; the first when left out.
-            section: to reread, if not the exercise's own.
-            equation: to reread, if not the exercise's own.
+            on: the name of the probe it gets; by default, the first.
+            section: the section to reread, if not that of the exercise.
+            equation: the equation to reread, if not that of the exercise.
         """
 
         def register(sides: Sides) -> Sides:
@@ -141,7 +141,7 @@ class Draft:
                 probe = next(probe for probe in self.probes() if on in ("", probe.name))
                 return sides(lambda probe: run(probe).tensor, probe)
 
-            self.laws.append(Property(name, why, both, section, equation))
+            self.laws.append(Law(name, why, both, section, equation))
             return sides
 
         return register
@@ -153,14 +153,14 @@ class Draft:
         """Add a mistake; each edit, and the ``source``, is a wrong answer that makes it.
 
         Args:
-            name: of the mistake.
-            why: one sentence on what is wrong; left out, the answers are further ones to a known mistake.
-            edits: of the answer.
+            name: the name of the mistake.
+            why: one sentence on what is wrong; if empty, the answers are more examples of a known mistake.
+            edits: edits of the answer.
             source: another program that makes this mistake.
-            believes: what the student thinks, for the teacher's table.
-            shows: recognises the mistake by its symptom; without it, results equal to an answer's own do.
-            section: to reread, if not the exercise's own.
-            equation: to reread, if not the exercise's own.
+            believes: the student's belief, for the teacher's table.
+            shows: recognises the mistake by its symptom; by default, it is recognised by equal results.
+            section: the section to reread, if not that of the exercise.
+            equation: the equation to reread, if not that of the exercise.
 
         Raises:
             ValueError: an edit does not match once, an answer does not compile, or no mistake has this name.
@@ -187,7 +187,7 @@ class Draft:
         return answers
 
     def finished(self) -> Exercise:
-        """Return the exercise as the judge takes it."""
+        """Return the finished exercise."""
         return Exercise(
             self.key, self.name, self.parameters, self.points, self.reread[0], self.equation,
             self.reference, self.probes, tuple(self.mistakes), tuple(self.laws), FUSED | self.refuse,
@@ -203,7 +203,7 @@ def exercise(
     key: str, answer: str, *, points: int, minutes: int, difficulty: int, reread: str | Sequence[str],
     equation: str = "", refuse: Sequence[str] = (), seed: int = 0,
 ) -> Draft:  # fmt: skip
-    """Begin an exercise, whose methods add the rest.
+    """Return a new exercise; its methods add the rest.
 
     ``exercise(key, answer, points=, minutes=, difficulty=, reread=, equation=, refuse=, seed=)`` takes the
     arguments of :class:`Draft`; ``reread`` may be a single anchor.

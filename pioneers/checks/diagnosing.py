@@ -1,23 +1,23 @@
-"""From a symptom to the name of the mistake behind it."""
+"""Find the mistake behind a symptom."""
 
 from dataclasses import dataclass
 
 import torch
 
-from pioneers.checks.calling import call
 from pioneers.checks.exercise import Exercise, Mistake, Outcome, Symptom, is_real
+from pioneers.checks.run import call
 from pioneers.checks.tolerance import TOLERANCE, close
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is known about a failure.
+    """The mistake behind a failure.
 
     Args:
-        name: of the mistake.
-        why: it is one.
-        section: anchor of the lecture section to reread.
-        equation: label of the equation to reread.
+        name: the name of the mistake.
+        why: the reason why it is one.
+        section: the anchor of the lecture section to reread.
+        equation: the label of the equation to reread.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Diagnosis:
 
 
 def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
-    """The first mistake that explains the symptom: those of the exercise, then those any answer can make."""
+    """Return the first mistake that explains the symptom, of the exercise's and then of the common ones."""
     for mistake in (*exercise.mistakes, *COMMON):
         if mistake.shows(symptom) if mistake.shows else _is_twin(mistake, symptom):
             section, equation = mistake.section or exercise.section, mistake.equation or exercise.equation
@@ -36,7 +36,7 @@ def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
 
 
 def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
-    """Whether the answer did on every probe what a function with this very mistake does."""
+    """Return whether the answer gave the results of a function with this mistake on every probe."""
     twin = mistake.twin
     if twin is None or symptom.stage not in ("runs", "shape", "dtype", "finite", "value"):
         return False
@@ -53,12 +53,12 @@ def _same(got: Outcome, twin: Outcome) -> bool:
 
 
 def returns_nothing(symptom: Symptom) -> bool:
-    """The function ends without a return."""
+    """Return whether the function ends without a return statement."""
     return symptom.case.outcome.kind == "NoneType"
 
 
 def is_transposed(symptom: Symptom) -> bool:
-    """The right axes in another order."""
+    """Return whether the axes have the right sizes in another order."""
     if symptom.stage != "shape":
         return False
     got, want = symptom.case.outcome.tensor.shape, symptom.case.expected.tensor.shape
@@ -66,30 +66,30 @@ def is_transposed(symptom: Symptom) -> bool:
 
 
 def is_mask_of_numbers(symptom: Symptom) -> bool:
-    """Zeros and ones, or zeros and minus infinity, where a boolean mask is asked for."""
+    """Return whether a mask holds numbers where booleans are asked for."""
     return symptom.stage == "dtype" and symptom.case.expected.tensor.dtype == torch.bool
 
 
 def loses_precision(symptom: Symptom) -> bool:
-    """Right to single precision only, though the inputs are in double."""
+    """Return whether the values are right in single precision only, though the inputs are in double."""
     if symptom.stage != "value" or symptom.case.probe.dtype != torch.float64:
         return False
     return close(symptom.case.outcome.tensor, symptom.case.expected.tensor, torch.float32)
 
 
 def cuts_gradient(symptom: Symptom) -> bool:
-    """No gradient comes back to an input that the result depends on."""
+    """Return whether no gradient reaches an input that the result depends on."""
     return symptom.stage == "gradient" and None in symptom.case.outcome.grads.values()
 
 
 def has_nan_gradient(symptom: Symptom) -> bool:
-    """Finite results, gradients that are not."""
+    """Return whether the results are finite but a gradient has NaN."""
     grads = symptom.case.outcome.grads.values()
     return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
 
 
 def fails_on_gaps(symptom: Symptom) -> bool:
-    """Stops at ``view`` on a tensor that is not contiguous."""
+    """Return whether ``view`` fails on a tensor that is not contiguous."""
     return symptom.stage == "runs" and "view size is not compatible" in symptom.case.outcome.error
 
 

@@ -1,4 +1,4 @@
-"""Answers as text: edited in places, and run."""
+"""Edit and run the source text of answers."""
 
 import ast
 import json
@@ -18,11 +18,11 @@ NAMES = {
     "Counter": Counter, "F": F, "Tensor": Tensor, "json": json, "math": math, "nn": nn, "pairwise": pairwise,
     "torch": torch,
 }  # fmt: skip
-"""What an answer finds imported, as in the first cell of a lab."""
+"""The names that an answer may use without importing them, as in the first cell of a lab."""
 
 
 def edited(text: str, edit: Edit) -> str:
-    """Replace, in ``text``, the first text of the pair ``edit`` by the second; a list is made together.
+    """Replace in ``text`` the first text of the pair ``edit`` by the second; those of a list at once.
 
     Raises:
         ValueError: a text to be replaced does not occur exactly once, or two of them overlap.

@@ -1,7 +1,7 @@
-"""What an exercise is made of: its signature, its reference, the probes and the mistakes we know.
+"""The parts of an exercise: its signature, its reference, its probes, laws and known mistakes.
 
-A probe is data only (named tensors and plain numbers), so that the same exercise can be judged in the
-student's notebook or from another process.
+A probe is data only (named tensors and plain numbers), so the same exercise can be judged in the student's
+notebook or from another process.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ FUSED = frozenset(
         "transformer_encoder_layer_fwd",
     }
 )
-"""Torch functions that are attention already: no answer may call them."""
+"""Torch functions that compute attention; no answer may call them."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Probe:
     """One set of arguments to call an answer with.
 
     Args:
-        name: what this probe is about, in words a student reads.
+        name: a description of the probe that students read.
         args: tensors and plain numbers by parameter name.
-        strided: hand the tensors over with gaps in memory (same numbers, not contiguous).
+        strided: whether to pass tensors with gaps in memory (same numbers, not contiguous).
     """
 
     name: str
@@ -38,31 +38,31 @@ class Probe:
 
     @property
     def dtype(self) -> torch.dtype | None:
-        """The floating type of the tensors, None when there is none."""
+        """The floating-point type of the tensors; None if there is none."""
         return next((x.dtype for x in self.args.values() if is_real(x)), None)
 
     def having(self, name: str, **changes: Any) -> "Probe":
-        """The same probe under another ``name`` and with the arguments in ``changes`` replaced."""
+        """Return a copy with another ``name`` and with the arguments in ``changes`` replaced."""
         return replace(self, name=name, args={**self.args, **changes})
 
 
 def is_real(x: Any) -> bool:
-    """Whether ``x`` is a tensor of floating-point numbers."""
+    """Return whether ``x`` is a tensor of floating-point numbers."""
     return isinstance(x, Tensor) and x.is_floating_point()
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call gave back: plain arrays and words, nothing of the student's process.
+    """The outcome of a call: plain tensors and text, no objects of the student's process.
 
     Args:
-        value: the tensor returned, None when there is none.
-        kind: the name of the returned type when it is not a tensor.
-        error: the exception in one line; empty when there was none.
+        value: the returned tensor; None if there is none.
+        kind: the name of the returned type if it is not a tensor.
+        error: the exception in one line; empty if there was none.
         where: the student's own line that raised it.
-        refused: the name of a call that is not allowed here.
-        changed: names of the inputs that no longer hold what they held.
-        grads: gradient of a fixed weighted sum of ``value`` with respect to each input, None where cut.
+        refused: the name of a call that is not allowed.
+        changed: the names of the inputs that the call changed.
+        grads: the gradient of a fixed weighted sum of ``value`` for each input; None where it is cut.
     """
 
     value: Tensor | None = None
@@ -75,10 +75,10 @@ class Outcome:
 
     @property
     def tensor(self) -> Tensor:
-        """The value, for where there must be one.
+        """The returned tensor.
 
         Raises:
-            ValueError: the call gave back no tensor.
+            ValueError: the call returned no tensor.
         """
         if self.value is None:
             raise ValueError(f"no tensor came back: {self.error or self.refused or self.kind}")
@@ -86,20 +86,20 @@ class Outcome:
 
 
 class Run(Protocol):
-    """Calls the answer on a probe. The judge knows an answer only through this."""
+    """A function that calls the answer with a probe; the judge sees an answer only through it."""
 
     def __call__(self, probe: Probe) -> Outcome:
-        """What the answer makes of this probe."""
+        """Call the answer with a ``probe`` and return the outcome."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A probe and what came of it.
+    """A probe with the outcomes of the answer and of the reference.
 
     Args:
         probe: the arguments.
-        outcome: what the answer made of them.
-        expected: what the reference makes of them.
+        outcome: the outcome of the answer.
+        expected: the outcome of the reference.
     """
 
     probe: Probe
@@ -109,12 +109,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Symptom:
-    """Where judging stopped.
+    """The point at which judging stopped.
 
     Args:
         stage: the stage that failed, as in :class:`pioneers.checks.Failure`.
         case: the case that failed.
-        cases: all cases tried.
+        cases: all cases.
     """
 
     stage: str
@@ -124,15 +124,15 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake we know by name.
+    """A mistake that is known by name.
 
     Args:
         name: the misconception, in a few words.
         why: one sentence on what is wrong about it.
-        twin: a small function that makes this very mistake; it is recognised by equal results.
-        shows: or a predicate on the symptom.
-        section: anchor of the lecture section to reread; the exercise's own when left out.
-        equation: label of the equation to reread; the exercise's own when left out.
+        twin: a small function that makes this mistake, which is recognised by equal results.
+        shows: a predicate on the symptom, instead of a twin.
+        section: the anchor of the lecture section to reread; by default, that of the exercise.
+        equation: the label of the equation to reread; by default, that of the exercise.
     """
 
     name: str
@@ -144,8 +144,8 @@ class Mistake:
 
 
 @dataclass(frozen=True)
-class Property:
-    """A law that a right answer keeps, whatever its numbers.
+class Law:
+    """A law that every right answer keeps, which needs no expected values.
 
     Args:
         name: the law in a few words.
@@ -171,16 +171,16 @@ class Exercise:
     """One autograded exercise.
 
     Args:
-        key: its number, ``"1.3"`` = lab 1, exercise 3.
-        name: the name of the function the student writes.
-        parameters: names in order; an optional one is written ``"mask=None"``.
-        points: what it is worth.
-        section: anchor of the lecture section behind it.
-        equation: label of the equation behind it.
+        key: its number, as in ``"1.3"`` for exercise 3 of lab 1.
+        name: the name of the function that the student writes.
+        parameters: the parameter names in order; an optional one is written ``"mask=None"``.
+        points: the points it is worth.
+        section: the anchor of the lecture section behind it.
+        equation: the label of the equation behind it.
         reference: the right function, built on ``pioneers.layers``.
         probes: makes the public probes.
-        mistakes: the mistakes known by name, most telling first.
-        properties: laws checked after the values.
+        mistakes: the known mistakes, the most specific first.
+        laws: the laws, which are checked after the values.
         refuse: names of torch functions that would be the answer itself.
         hidden: makes the probes that only the grader uses.
     """
@@ -194,6 +194,6 @@ class Exercise:
     reference: Callable[..., Tensor]
     probes: Callable[[], list[Probe]]
     mistakes: tuple[Mistake, ...]
-    properties: tuple[Property, ...] = ()
+    laws: tuple[Law, ...] = ()
     refuse: frozenset[str] = FUSED
     hidden: Callable[[], list[Probe]] = _no_probes

@@ -1,4 +1,4 @@
-"""Refuses the calls that would be the answer itself: a fused kernel, or the reference package."""
+"""Refuse calls that would be the answer itself: to a fused kernel or to the reference package."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -8,19 +8,19 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-CHECKS = str(Path(__file__).parent)
-PACKAGE = str(Path(__file__).parents[1])
+CHECKS = Path(__file__).parent
+PACKAGE = CHECKS.parent
 
 
-class Refused(Exception):
-    """Stops an answer at a call that is not allowed."""
+class CallRefused(Exception):
+    """An answer made a call that is not allowed."""
 
 
 class Guard(TorchFunctionMode):
     """While active, stops every torch call named in ``refuse`` and every one made from inside ``pioneers``.
 
-    It looks at what runs, not at how it was written, so an alias, a partial or a late import changes nothing.
-    ``refused`` keeps the name of the first such call even if the answer swallows the exception.
+    It sees the calls that run, not the source, so an alias, a partial or a late import changes nothing.
+    ``refused`` keeps the name of the first such call even if the answer catches the exception.
     """
 
     def __init__(self, refuse: frozenset[str]) -> None:
@@ -39,21 +39,21 @@ class Guard(TorchFunctionMode):
         culprit = f"`{name}`" if _plain(name) in self.refuse else _caller_in_package()
         if culprit:
             self.refused = self.refused or culprit
-            raise Refused(culprit)
+            raise CallRefused(culprit)
         return func(*args, **(kwargs or {}))
 
 
 def _plain(name: str) -> str:
-    """The name without the dress it wears in another module: special_softmax and _softmax are softmax."""
+    """Return the plain name of a function: special_softmax and _softmax are softmax."""
     return name.removeprefix("special_").strip("_")
 
 
 def _caller_in_package() -> str:
-    """The function of ``pioneers`` that the answer called to get here, if any."""
+    """Return the function of ``pioneers`` that the answer called to get here, if any."""
     called = ""
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(CHECKS):
-        if frame.f_code.co_filename.startswith(PACKAGE):
+    while frame is not None and not frame.f_code.co_filename.startswith(str(CHECKS)):
+        if frame.f_code.co_filename.startswith(str(PACKAGE)):
             called = f"`{frame.f_code.co_name}` of pioneers"
         frame = frame.f_back
     return called

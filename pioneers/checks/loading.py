@@ -1,4 +1,4 @@
-"""Finds the folders of the labs and reads their exercises."""
+"""Find the folders of the labs and read their exercises."""
 
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,7 +9,7 @@ from pioneers.checks.exercise import Exercise
 
 
 def labs_folder() -> Path:
-    """Return where the labs are: ``pioneers_labs`` beside an installed package, ``labs`` in a checkout."""
+    """Return the folder of the labs: ``pioneers_labs`` beside an installed package, or ``labs``."""
     beside = Path(__file__).parents[2]
     installed = beside / "pioneers_labs"
     return installed if installed.is_dir() else beside / "labs"

@@ -1,4 +1,4 @@
-"""Words for what was expected and what came."""
+"""Describe in words what was expected and what was returned."""
 
 import textwrap
 
@@ -11,12 +11,12 @@ SHOWN = 6  # numbers of a row that are printed
 
 
 def shape(x: Tensor) -> str:
-    """The shape as a tuple of plain numbers, with spaces that do not break."""
+    """Return the shape as text, a tuple with non-breaking spaces."""
     return str(tuple(x.shape)).replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def inputs(probe: Probe) -> str:
-    """The arguments of a probe: shape and dtype of tensors, plain values otherwise."""
+    """Describe the arguments of a probe: shape and dtype of tensors, and other values as they are."""
     words = []
     for name, x in probe.args.items():
         dtype = str(x.dtype).removeprefix("torch.") if isinstance(x, Tensor) else ""
@@ -25,9 +25,9 @@ def inputs(probe: Probe) -> str:
 
 
 def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
-    """The row with the largest difference, expected and got, and how large it is and where.
+    """Describe the largest difference: its size and place, and the row it is in, expected and returned.
 
-    Of a single number there is no row: it is given as it is.
+    A single number has no row and is printed as it is.
     """
     if not want.is_floating_point():
         got, want = got.long(), want.long()
@@ -55,15 +55,15 @@ def _numbers(row: Tensor) -> str:
 
 
 def _number(x: float) -> str:
-    """Four digits of a fraction, all digits of a whole number."""
+    """Return four digits of a fraction, or all digits of an integer."""
     return f"{x:.4g}" if isinstance(x, float) else str(x)
 
 
 def headline(exercise: Exercise) -> str:
-    """The exercise and its signature."""
+    """Return the number of the exercise and its signature."""
     return f"{exercise.key} {exercise.name}({', '.join(exercise.parameters)})"
 
 
 def wrap(text: str, label: str = "") -> str:
-    """A paragraph of at most 100 columns, the label in front, the rest indented under it."""
+    """Wrap a paragraph at 100 columns, with the label in front and the other lines indented."""
     return textwrap.fill(text, 100, initial_indent=label, subsequent_indent=" " * len(label))

@@ -78,6 +78,6 @@ SECTIONS = {
 
 
 def reread(section: str, equation: str) -> str:
-    """Where to read, with the anchors on the page: its title, ``#section``, ``#equation-label``."""
+    """Return the title of a section and its anchors, as in ``title: #section, #equation-label``."""
     anchors = [f"#{section}", *([f"#equation-{equation}"] if equation else [])]
     return f"{SECTIONS[section]}: {', '.join(anchors)}"

@@ -27,7 +27,7 @@ def wrong_on(name: str) -> Callable[[Symptom], bool]:
     """Make a predicate: values are wrong for the probe called ``name``, else in half precision at most.
 
     Args:
-        name: of the probe.
+        name: the name of the probe.
     """
     only = wrong_only_where(lambda case: case.probe.name == name or _is_half(case))
     return lambda symptom: (
@@ -39,16 +39,16 @@ def wrong_only_in_half_precision(symptom: Symptom) -> bool:
     """Return whether values are wrong in half precision, and right in any other.
 
     Args:
-        symptom: where judging stopped.
+        symptom: the point at which judging stopped.
     """
     return wrong_only_where(_is_half)(symptom)
 
 
 def is_another_float(symptom: Symptom) -> bool:
-    """Return whether floating-point numbers come back, of another type than the one asked for.
+    """Return whether the result has floating-point numbers of another type than the one asked for.
 
     Args:
-        symptom: where judging stopped.
+        symptom: the point at which judging stopped.
     """
     got, want = symptom.case.outcome.value, symptom.case.expected.value
     return (
@@ -60,10 +60,10 @@ def is_another_float(symptom: Symptom) -> bool:
 
 
 def bends_the_gradient(symptom: Symptom) -> bool:
-    """Return whether a gradient comes back to every input, but a wrong one.
+    """Return whether a gradient reaches every input, but a wrong one.
 
     Args:
-        symptom: where judging stopped.
+        symptom: the point at which judging stopped.
     """
     grads = symptom.case.outcome.grads.values()
     return symptom.stage == "gradient" and all(g is not None and not g.isnan().any() for g in grads)

@@ -1,9 +1,9 @@
-"""How far an answer may be from the reference, and why.
+"""The tolerance within which an answer must agree with the reference.
 
-Two right answers round differently: they add the same numbers in another order. A sum of n terms can be off
-by some √n to n units in the last place, and our probes sum a few dozen terms at most. So each type gets
-some tens of its own rounding units (half precision a few, being so coarse), far below what a mistake does
-to the numbers.
+Two right answers round differently, because they add the same numbers in another order. A sum of n terms can
+be off by √n to n units in the last place, and the probes sum a few dozen terms at most. So each type is
+allowed some tens of its rounding units (half precision, which is coarse, a few). Mistakes change the numbers
+by far more.
 """
 
 import torch
@@ -18,9 +18,9 @@ TOLERANCE = {
 
 
 def close(got: Tensor, want: Tensor, dtype: torch.dtype | None, slack: float = 1.0) -> bool:
-    """Whether two tensors of one shape agree within the tolerance of ``dtype``; NaN agrees with NaN only.
+    """Return whether two tensors of one shape agree within the tolerance of ``dtype``; NaN equals NaN.
 
-    Without a ``dtype``, for inputs that have none, it is the tolerance of ``want``'s.
+    If ``dtype`` is None, because no input has a floating-point type, that of ``want`` is used.
     """
     if not (got.is_floating_point() and want.is_floating_point()):
         return torch.equal(got.to(want.dtype), want)
@@ -29,5 +29,5 @@ def close(got: Tensor, want: Tensor, dtype: torch.dtype | None, slack: float = 1
 
 
 def allowed(dtype: torch.dtype | None) -> str:
-    """The tolerance in words."""
+    """Return the tolerance in words."""
     return f"Allowed: {TOLERANCE[dtype]:g} (rounding in {str(dtype).removeprefix('torch.')})" if dtype else ""

@@ -18,7 +18,7 @@ import pioneers
 from pioneers import compat
 from pioneers.cli.parser import Parser
 from pioneers.data import language_reference
-from pioneers.data.download import ENV_VARIABLE, cache_folder, is_intact
+from pioneers.data.download import DATA_VARIABLE, cache_folder, is_intact
 from pioneers.data.registry import FILES
 from pioneers.device import autocast, best_device, has_fast_bf16
 from pioneers.models import GPT, GPTConfig
@@ -161,15 +161,15 @@ def _data() -> Iterator[Finding]:
         yield Finding("embedded", f"language_reference has {len(language_reference()):,} characters")
     except RuntimeError as error:
         yield Finding("embedded", "incomplete", str(error))
-    supplied = os.environ.get(ENV_VARIABLE)
+    supplied = os.environ.get(DATA_VARIABLE)
     folders = [cache_folder()]
     if supplied is None:
-        yield Finding(ENV_VARIABLE, "not set; public data is downloaded when it is first used")
+        yield Finding(DATA_VARIABLE, "not set; public data is downloaded when it is first used")
     elif not Path(supplied).expanduser().is_dir():
-        cure = f"{ENV_VARIABLE}={supplied} is not a folder: correct it, or unset it"
-        yield Finding(ENV_VARIABLE, "wrong", cure)
+        cure = f"{DATA_VARIABLE}={supplied} is not a folder: correct it, or unset it"
+        yield Finding(DATA_VARIABLE, "wrong", cure)
     else:
-        yield Finding(ENV_VARIABLE, supplied)
+        yield Finding(DATA_VARIABLE, supplied)
         folders.insert(0, Path(supplied).expanduser())
     yield Finding("cache", str(cache_folder()))
     for group, names in itertools.groupby(sorted(FILES), key=lambda name: name.split("/")[0]):
@@ -204,12 +204,12 @@ def _grading() -> Iterator[Finding]:
     purpose = "it is for grading untrusted submissions"
     try:
         from pioneers.autograder.jail import Limits, NoJail
-        from pioneers.autograder.self_test import holes
+        from pioneers.autograder.self_test import escape_attempts
     except ModuleNotFoundError as error:
         yield Finding("jail", f"not tried; it needs {error.name}: {INSTALL} 'pioneers[grader]'")
         return
     try:
-        found = holes(Limits())
+        found = escape_attempts(Limits())
     except NoJail as reason:
         yield Finding("jail", f"none here; {purpose}: {reason}")
     else:

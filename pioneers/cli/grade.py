@@ -6,11 +6,11 @@ from argparse import Namespace
 from collections import Counter
 from pathlib import Path
 
-from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
-from pioneers.autograder.record import check_gradebook, record, standing
-from pioneers.autograder.self_test import holes
+from pioneers.autograder.record import check_gradebook, gradebook_view, record
+from pioneers.autograder.self_test import escape_attempts
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
@@ -56,10 +56,10 @@ def run(args: Namespace) -> int:
     require_linux()
     limits = Limits(memory=int(args.memory * 2**30), total=args.minutes * 60)
     check_gradebook(args.course, args.lab)
-    what = Class(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
-    if not what.students():
+    cohort = Cohort(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
+    if not cohort.students():
         raise ValueError(
-            f"nobody handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
+            f"nobody has handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
         )
     if args.trust_this_class:
         print(
@@ -69,10 +69,10 @@ def run(args: Namespace) -> int:
     else:
         _try_the_jail(limits)
     results = sorted(
-        grade_class(what, processes=args.processes, again=args.again), key=lambda r: r["student"]
+        grade_cohort(cohort, processes=args.processes, again=args.again), key=lambda r: r["student"]
     )
-    record(what.course, args.lab, results)
-    page = publish(what.course, args.lab, results, standing(what.course, args.lab))
+    record(cohort.course, args.lab, results)
+    page = publish(cohort.course, args.lab, results, gradebook_view(cohort.course, args.lab))
     kinds = Counter(flag["kind"] for result in results for flag in result["flags"])
     print(f"{len(results)} submissions graded: scores in {args.course / 'gradebook.db'}")
     print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))
@@ -91,7 +91,7 @@ def _try_the_jail(limits: Limits) -> None:
     """Raise an error unless the jail holds."""
     cure = "fix that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
-        found = holes(limits)
+        found = escape_attempts(limits)
     except NoJail as reason:
         raise RuntimeError(f"no jail on this machine: {reason}; {cure}") from None
     if found:

@@ -15,7 +15,7 @@ from filelock import FileLock
 from pioneers.data.registry import FILES, PublicFile
 from pioneers.progress import progress
 
-ENV_VARIABLE = "PIONEERS_DATA"
+DATA_VARIABLE = "PIONEERS_DATA"
 ATTEMPTS = 4  # rounds over all URLs of a file
 WAIT = 1.0  # seconds before the second round; doubles every round
 TIMEOUT = 20.0  # seconds without data before a connection is given up
@@ -94,16 +94,16 @@ def is_intact(path: Path, file: PublicFile) -> bool:
 
 
 def _supplied(name: str, file: PublicFile) -> Path | None:
-    if not os.environ.get(ENV_VARIABLE):
+    if not os.environ.get(DATA_VARIABLE):
         return None
-    folder = Path(os.environ[ENV_VARIABLE]).expanduser()
+    folder = Path(os.environ[DATA_VARIABLE]).expanduser()
     if not folder.is_dir():
-        raise RuntimeError(f"{ENV_VARIABLE}={folder} is not a folder; correct it, or unset it")
+        raise RuntimeError(f"{DATA_VARIABLE}={folder} is not a folder; correct it, or unset it")
     path = folder / name
     if path.is_file() and not is_intact(path, file):
         raise RuntimeError(
             f"{path} is not the published file: its sha256 is not {file.sha256[0]}; "
-            f"replace it, remove it, or unset {ENV_VARIABLE}"
+            f"replace it, remove it, or unset {DATA_VARIABLE}"
         )
     return path if path.is_file() else None
 
@@ -167,10 +167,10 @@ def _reason(error: Exception) -> str:
 
 
 def _unavailable(name: str, why: str) -> str:
-    folder = os.environ.get(ENV_VARIABLE)
-    looked = f"not in {ENV_VARIABLE}={folder}" if folder else f"{ENV_VARIABLE} is not set"
+    folder = os.environ.get(DATA_VARIABLE)
+    looked = f"not in {DATA_VARIABLE}={folder}" if folder else f"{DATA_VARIABLE} is not set"
     return (
-        f"cannot get {name}: {looked}; not in the cache {cache_folder()}; {why}. Set {ENV_VARIABLE} to a "
+        f"cannot get {name}: {looked}; not in the cache {cache_folder()}; {why}. Set {DATA_VARIABLE} to a "
         f"folder that holds {name} ({FILES[name].source}), or use data that needs no network: "
         "language_reference, digits, photographs or translation_pairs of pioneers.data"
     )

@@ -1,9 +1,9 @@
-"""What the tests of the grader share: a machine that can hold a jail."""
+"""Fixtures for the tests of the grader: a jail that was tested."""
 
 import pytest
 
 from pioneers.autograder.jail import Limits, NoJail
-from pioneers.autograder.self_test import holes
+from pioneers.autograder.self_test import escape_attempts
 
 
 @pytest.fixture(scope="session")
@@ -11,7 +11,7 @@ def jail():
     """The limits of a jail that was tried."""
     limits = Limits(cell=20, call=5, total=120)
     try:
-        assert holes(limits) == []
+        assert escape_attempts(limits) == []
     except NoJail as reason:
         pytest.skip(f"no jail on this machine: {reason}")
     return limits

@@ -42,7 +42,7 @@ def answer(body):
 
 
 def graded(change):
-    """What does a change to the list of cells, given the place of the softmax's check."""
+    """Return a function that changes the cells of a notebook, given the place of the softmax's check."""
 
     def spoil(path):
         notebook = nbformat.read(path, 4)
@@ -136,7 +136,7 @@ FILES = {
     "overwrites another student": Attack("open('{course}/submitted/right/small/small.ipynb', 'w').write('')"),
     "writes its own result": Attack("import os\nos.makedirs('{course}/reports/small/results', exist_ok=True)\nopen('{course}/reports/small/results/right.json', 'w').write('null')"),
     "links out of the jail": Attack("import os; os.symlink('{course}/gradebook.db', 'link'); open('link', 'w').write('x')"),
-    "changes the package": Attack("open('{root}/pioneers/checks/judging.py', 'w').write('')"),
+    "changes the package": Attack("open('{root}/pioneers/checks/judge.py', 'w').write('')"),
     "changes a library": Attack("import torch; open(torch.__file__, 'a').write('broken')"),
     "start-up file": Attack("import os\nos.makedirs('.ipython/profile_default/startup')\nopen('.ipython/profile_default/startup/a.py', 'w').write('1 / 0')"),
 }  # fmt: skip
@@ -169,7 +169,7 @@ TAMPERING = {
     "input transformer": Attack("get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])", WRONG, NOTHING, "reaches further"),
     "replaced run_cell": Attack("type(get_ipython()).run_cell = lambda *a, **k: None", WRONG, NOTHING, "reaches further"),
     "own check": Attack("def check(*a, **k): print('1.1 softmax: all checks passed (10 points)')", WRONG, NONE),
-    "silenced judge": Attack("import pioneers.checks.calling as c\nc.call = lambda *a, **k: None", WRONG, HALF_WITHHELD, "reaches further"),
+    "silenced judge": Attack("import pioneers.checks.run as c\nc.call = lambda *a, **k: None", WRONG, HALF_WITHHELD, "reaches further"),
     "disarmed guard": Attack("from pioneers.checks import guard\nguard.Guard.__torch_function__ = lambda self, f, t, a=(), k=None: f(*a, **(k or dict()))", answer("return torch.softmax(x, dim)"), WITHHELD, "reaches further"),
     "disarmed in disguise": Attack("g = __import__('pioneers.che' + 'cks.guard').checks.guard\ng.Guard.__init__ = lambda self, refuse: super(g.Guard, self).__init__() or self.__dict__.update(refuse=set(), refused='')", answer("return torch.softmax(x, dim)"), WITHHELD, "reaches further"),
     "the library": Attack("", answer("return torch.softmax(x, dim)"), NONE),
@@ -184,7 +184,7 @@ TAMPERING = {
     "negative and NaN": Attack("", answer("return x * float('nan')"), NONE),
     "returns its input's name": Attack("", answer("return 'all checks passed (10 points)'"), NONE),
 }  # fmt: skip
-BANK = {
+ATTACKS = {
     f"{group}: {name}": attack
     for group, attacks in {
         "structure": STRUCTURE, "process": PROCESS, "time": TIME, "memory": MEMORY, "disk": DISK, "files": FILES,

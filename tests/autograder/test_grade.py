@@ -11,18 +11,19 @@ import pytest
 
 from pioneers.analysis import experiment
 from pioneers.autograder import batch
-from pioneers.autograder.batch import Class, grade_class
+from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail
-from pioneers.autograder.record import open_gradebook, standing
-from pioneers.autograder.screen import reaches
+from pioneers.autograder.record import gradebook_view, open_gradebook
+from pioneers.autograder.screen import forbidden_names
 from pioneers.autograder.single import earlier, grade, harmless
-from pioneers.checks import bank, find
+from pioneers.checks import find
+from pioneers.checks.answers import load_answers
 from pioneers.cli import grade as command
 from pioneers.cli import main
 
 from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores
 
-BANK = bank.load(ROOT / "labs" / "01_self_attention")
+BANK = load_answers(ROOT / "labs" / "01_self_attention")
 KEYS = {"1.1": "softmax", "1.4": "causal_mask"}
 
 
@@ -62,7 +63,7 @@ def marks(room):
     """All that the gradebook holds about points."""
     return {
         who: {name: cell["score"] for name, cell in cells.items()}
-        for who, cells in standing(room.folder, LAB).items()
+        for who, cells in gradebook_view(room.folder, LAB).items()
     }
 
 
@@ -94,8 +95,8 @@ def test_blank_and_broken_get_nothing_and_a_cause(room):
 
 
 def test_the_gradebook_says_the_same_as_the_results(room):
-    held = standing(room.folder, LAB)
-    assert set(held) == set(Class(room.folder, LAB, Limits()).students())
+    held = gradebook_view(room.folder, LAB)
+    assert set(held) == set(Cohort(room.folder, LAB, Limits()).students())
     for student, cells in held.items():
         for mark in room.result(student)["marks"]:
             assert cells[mark["grade_id"]]["score"] == (mark["score"] or 0)
@@ -128,7 +129,7 @@ def test_marks_made_by_hand_survive_and_grading_again_changes_nothing(room, caps
     assert room.result("right0")["seconds"] == seconds  # not graded again
     assert marks(room) == before
     assert before["right0"]["experiment_reading"] == 3.0
-    assert not standing(room.folder, LAB)["right0"]["experiment_reading"]["waits"]
+    assert not gradebook_view(room.folder, LAB)["right0"]["experiment_reading"]["waits"]
     assert "Well &lt;seen&gt;." in page(room, "right0")
     assert "reports" in capsys.readouterr().out
 
@@ -200,15 +201,15 @@ def test_a_grader_process_that_dies_costs_nobody_else_anything(room, jail, tmp_p
     other = Classroom(tmp_path / "dies")
     for student in ("broken", "fatal"):
         other.hand_in(student, "{")
-    what = Class(other.folder, LAB, jail)
+    cohort = Cohort(other.folder, LAB, jail)
 
-    def dies_with_fatal(what, students, processes):
-        batch._started(what, "fatal").parent.mkdir(parents=True, exist_ok=True)
-        batch._started(what, "fatal").touch()
+    def dies_with_fatal(cohort, students, processes):
+        batch._started(cohort, "fatal").parent.mkdir(parents=True, exist_ok=True)
+        batch._started(cohort, "fatal").touch()
         yield from (grade(other.skeleton, other.folder, s, jail) for s in list(students) if s != "fatal")
 
     monkeypatch.setattr(batch, "_round", dies_with_fatal)
-    results = {result["student"]: result for result in grade_class(what, processes=1)}
+    results = {result["student"]: result for result in grade_cohort(cohort, processes=1)}
     assert kinds(results["fatal"]) == {"grader failed"}
     assert kinds(results["broken"]) == {"refused"}
     assert earlier(other.folder, "fatal", LAB) == results["fatal"]
@@ -219,8 +220,8 @@ def test_a_fault_of_the_grader_itself_is_flagged_and_left_to_the_teacher(room, t
     other = Classroom(tmp_path / "fault")
     other.hand_in("unlucky", other.answered())
     monkeypatch.setattr(batch, "grade", lambda *args, **kwargs: {}["nothing"])
-    monkeypatch.setattr(batch, "_OURS", [Class(other.folder, LAB, Limits()), other.skeleton])
-    batch._started(batch._OURS[0], "").parent.mkdir(parents=True)
+    monkeypatch.setattr(batch, "_WORKER_STATE", [Cohort(other.folder, LAB, Limits()), other.skeleton])
+    batch._started(batch._WORKER_STATE[0], "").parent.mkdir(parents=True)
     result = batch._grade("unlucky")
     assert "KeyError" in result["flags"][0]["text"]
     assert scores(result) == dict.fromkeys(FULL)
@@ -230,24 +231,24 @@ def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, mo
     def no_jail(limits):
         raise NoJail("user namespaces are forbidden")
 
-    monkeypatch.setattr(command, "holes", no_jail)
+    monkeypatch.setattr(command, "escape_attempts", no_jail)
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "user namespaces are forbidden" in capsys.readouterr().err
     assert main(["grade", str(room.folder), LAB, "--trust-this-class"]) == 0
     assert "this class is trusted with everything you can read and change" in capsys.readouterr().err
-    monkeypatch.setattr(command, "holes", lambda limits: ["reach the network of this machine"])
+    monkeypatch.setattr(command, "escape_attempts", lambda limits: ["reach the network of this machine"])
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "a student could reach the network" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_named(room, tmp_path, capsys):
     assert main(["grade", str(tmp_path), LAB]) == 1
-    assert "has no gradebook.db; in it: nbgrader generate_assignment small" in capsys.readouterr().err
+    assert "has no gradebook.db; run there: nbgrader generate_assignment small" in capsys.readouterr().err
     assert main(["grade", str(room.folder), "other"]) == 1
-    assert "the gradebook does not know other" in capsys.readouterr().err
+    assert "other is not in the gradebook; run in" in capsys.readouterr().err
     empty = Classroom(tmp_path / "empty")
     assert main(["grade", str(empty.folder), LAB]) == 1
-    assert "nobody handed in small" in capsys.readouterr().err
+    assert "nobody has handed in small" in capsys.readouterr().err
 
 
 HONEST = [
@@ -257,9 +258,9 @@ HONEST = [
     "from torch.nn import functional as F\nimport numpy as np\nx.grad.fn",
     "this is no Python",
 ]
-REACHING = {
+FORBIDDEN = {
     "import pioneers.checks.guard": "pioneers.checks.guard",
-    "from pioneers.checks import calling": "pioneers.checks.calling",
+    "from pioneers.checks import run": "pioneers.checks.run",
     "from pioneers import autograder": "pioneers.autograder",
     "import pioneers.autograder.jailed.serve": "pioneers.autograder.jailed.serve",
     "import pioneers\npioneers.autograder.referee": "pioneers.autograder",
@@ -277,13 +278,13 @@ REACHING = {
 
 
 @pytest.mark.parametrize("source", HONEST)
-def test_honest_code_reaches_for_nothing(source):
-    assert reaches(source) == []
+def test_honest_code_has_no_forbidden_names(source):
+    assert forbidden_names(source) == []
 
 
-@pytest.mark.parametrize("source", REACHING)
-def test_code_that_reaches_further_is_named(source):
-    assert REACHING[source] in reaches(source)
+@pytest.mark.parametrize("source", FORBIDDEN)
+def test_forbidden_names_are_found(source):
+    assert FORBIDDEN[source] in forbidden_names(source)
 
 
 def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of_nbgraders_time():

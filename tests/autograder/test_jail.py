@@ -31,12 +31,12 @@ def text_of(outputs):
     return "".join(output.get("text", "") for output in outputs)
 
 
-def test_a_sound_jail_has_no_holes(jail):
-    assert self_test.holes(jail) == []
+def test_nothing_escapes_from_a_sound_jail(jail):
+    assert self_test.escape_attempts(jail) == []
 
 
 @pytest.mark.parametrize(
-    ("weaken", "hole"),
+    ("weaken", "escape"),
     [
         (lambda words: [*words, "--ro-bind", "/tmp", "/tmp"], "read a file of the teacher"),
         (lambda words: [*words[:2], "--share-net", *words[2:]], "reach the network of this machine"),
@@ -48,22 +48,22 @@ def test_a_sound_jail_has_no_holes(jail):
     ],
     ids=["files", "network", "writable", "senseless"],
 )
-def test_the_self_test_finds_a_hole(jail, monkeypatch, weaken, hole):
-    if "package" in hole:  # a folder of its own, so that this test harms nothing
+def test_the_self_test_finds_an_escape(jail, monkeypatch, weaken, escape):
+    if "package" in escape:  # a folder of its own, so that this test harms nothing
         monkeypatch.setattr(jails, "_package", lambda: ["--tmpfs", str(jails.CHECKS)])
     whole = bubblewrap(["true"], jail)[:-2]
     monkeypatch.setattr(jails, "bubblewrap", lambda command, limits: [*weaken(whole), "--", *command])
-    monkeypatch.setattr(self_test, "_breeding_is_stopped", lambda limits: True)
+    monkeypatch.setattr(self_test, "_fork_bomb_is_stopped", lambda limits: True)
     try:
-        assert hole in self_test.holes(jail)
+        assert escape in self_test.escape_attempts(jail)
     except NoJail as reason:
-        assert hole in str(reason)
+        assert escape in str(reason)
 
 
-def test_a_process_that_breeds_is_a_hole_when_nobody_watches(jail, monkeypatch):
+def test_a_fork_bomb_escapes_when_nobody_watches(jail, monkeypatch):
     monkeypatch.setattr(self_test, "SECONDS", 1)
-    monkeypatch.setattr(self_test, "BREED", "import time; time.sleep(30)")
-    assert self_test.holes(jail) == ["start processes without end"]
+    monkeypatch.setattr(self_test, "FORK_BOMB", "import time; time.sleep(30)")
+    assert self_test.escape_attempts(jail) == ["start processes without end"]
 
 
 def test_without_bubblewrap_the_reason_is_named(monkeypatch, jail):
@@ -74,7 +74,7 @@ def test_without_bubblewrap_the_reason_is_named(monkeypatch, jail):
 
 def test_the_stand_in_is_all_there_is_of_the_checks(tame):
     seen = "import os, pioneers.checks as g; print(sorted(os.listdir(os.path.dirname(g.__file__))))"
-    assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'calling.py', 'exercise.py', 'guard.py']"
+    assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'exercise.py', 'guard.py', 'run.py']"
     seen = "import pioneers.autograder as a; print(sorted(os.listdir(os.path.dirname(a.__file__))))"
     assert text_of(tame.cell(seen, 10)).strip() == "['__init__.py', 'jailed']"
     assert "1.1: checked by the grader" in text_of(tame.cell('g.check("1.1")', 10))
@@ -115,7 +115,7 @@ LOST = {
     ),
     "a forged answer": (
         "import os\nfor fd in range(3, 20):\n    try: os.write(fd, b'x' * 100)\n    except OSError: pass",
-        "sent what is no answer",
+        "sent an invalid answer",
     ),
 }
 

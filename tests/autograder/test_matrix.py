@@ -1,4 +1,4 @@
-"""Answers through the jail: whether here or there, an answer gets the same verdict.
+"""An answer gets the same verdict in the jail as in this process.
 
 One wrong and one right answer of each exercise; ``tests/labs/test_kill_matrix.py`` judges all of them, in
 this process. The judge is the same object, and what crosses into the jail has tests of its own.
@@ -9,7 +9,8 @@ import pytest
 from pioneers.autograder.referee import asked, check_cell
 from pioneers.autograder.session import Session
 from pioneers.autograder.skeleton import Skeleton, about, is_check
-from pioneers.checks import bank, find
+from pioneers.checks import find
+from pioneers.checks.answers import Right, Wrong, load_answers
 
 from .classroom import ROOT, release
 
@@ -22,7 +23,7 @@ def verdicts(request, jail):
     notebook = release.read(request.param / "lab.md")
     skeleton = Skeleton(request.param.name, notebook, notebook)
     cells = {about(cell).grade_id: cell for cell in notebook.cells if about(cell)}
-    answers, session = bank.load(request.param), Session(jail)
+    answers, session = load_answers(request.param), Session(jail)
     session.cell(cells["setup"].source, "setup")
     found = {}
     for key in answers.wrong:
@@ -43,9 +44,9 @@ def test_wrong_answers_lose_and_are_named_and_right_ones_get_everything(verdicts
         (key, answer.misconception): (mark.mistake, answer.diagnosis)
         for key, pairs in verdicts.items()
         for answer, mark in pairs
-        if isinstance(answer, bank.Wrong) and (mark.score != 0 or mark.mistake != answer.diagnosis)
+        if isinstance(answer, Wrong) and (mark.score != 0 or mark.mistake != answer.diagnosis)
     }
     assert wrong == {}
-    right = [mark for pairs in verdicts.values() for answer, mark in pairs if isinstance(answer, bank.Right)]
+    right = [mark for pairs in verdicts.values() for answer, mark in pairs if isinstance(answer, Right)]
     assert len(right) == len(verdicts) >= 6
     assert [mark for mark in right if mark.score != mark.points] == []

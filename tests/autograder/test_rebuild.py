@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell
 
 from pioneers.autograder.rebuild import rebuild
 from pioneers.autograder.skeleton import Skeleton, about
-from pioneers.autograder.submission import Refused, contents, find, read
+from pioneers.autograder.submission import SubmissionRefused, contents, find_notebook, read
 
 from .classroom import LAB, Classroom, with_cell
 
@@ -153,7 +153,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_what_is_no_notebook_is_refused_in_words(case):
-    with pytest.raises(Refused, match=r"notebook"):
+    with pytest.raises(SubmissionRefused, match=r"notebook"):
         read(BROKEN[case])
 
 
@@ -173,11 +173,11 @@ def test_odd_but_readable_notebooks_are_read(room):
 def test_a_renamed_notebook_is_taken_and_other_files_are_left(room):
     path = room.hand_in("renamed", room.answered(), name="small-Copy1")
     (path.parent / "torch.py").write_text("evil = True")
-    found, flags = find(path.parent, LAB)
+    found, flags = find_notebook(path.parent, LAB)
     assert found == path
     assert [flag.kind for flag in flags] == ["other files", "renamed"]
     right = room.hand_in("renamed", room.answered())
-    found, (flag,) = find(path.parent, LAB)
+    found, (flag,) = find_notebook(path.parent, LAB)
     assert found == right
     assert "small-Copy1.ipynb, torch.py" in flag.text
 
@@ -186,25 +186,25 @@ def test_links_are_not_followed(room, tmp_path):
     path = room.hand_in("linked", room.answered())
     path.unlink()
     path.symlink_to(room.folder / "source" / LAB / f"{LAB}.ipynb")
-    with pytest.raises(Refused, match=r"No notebook was handed in. small.ipynb is a link"):
-        find(path.parent, LAB)
-    with pytest.raises(Refused, match="cannot be read"):
+    with pytest.raises(SubmissionRefused, match=r"No notebook was handed in. small.ipynb is a link"):
+        find_notebook(path.parent, LAB)
+    with pytest.raises(SubmissionRefused, match="cannot be read"):
         contents(path)
     (room.folder / "submitted" / "whole").symlink_to(path.parent.parent)
-    with pytest.raises(Refused, match="is a link"):
-        find(room.folder / "submitted" / "whole" / LAB, LAB)
+    with pytest.raises(SubmissionRefused, match="is a link"):
+        find_notebook(room.folder / "submitted" / "whole" / LAB, LAB)
 
 
 def test_what_is_no_file_or_too_large_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.ipynb")
-    with pytest.raises(Refused, match="not a regular file"):
+    with pytest.raises(SubmissionRefused, match="not a regular file"):
         contents(tmp_path / "pipe.ipynb")
     with (tmp_path / "large.ipynb").open("wb") as file:
         file.truncate(100 << 20)
-    with pytest.raises(Refused, match="100 MiB; 64 are allowed"):
+    with pytest.raises(SubmissionRefused, match="100 MiB; at most 64 MiB are allowed"):
         contents(tmp_path / "large.ipynb")
-    with pytest.raises(Refused, match="No notebook was handed in"):
-        find(tmp_path / "nobody", LAB)
+    with pytest.raises(SubmissionRefused, match="No notebook was handed in"):
+        find_notebook(tmp_path / "nobody", LAB)
 
 
 def test_a_lab_that_was_not_released_is_named(tmp_path):

@@ -1,4 +1,4 @@
-"""What is sent to the jailed process and back arrives as it was, however it lay in memory."""
+"""Messages to the jailed process and back arrive unchanged, whatever their layout in memory."""
 
 import io
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from nbgrader.apps.nbgraderapp import NbGraderApp
 
-from pioneers.checks.judging import STAGES
+from pioneers.checks.judge import STAGES
 from pioneers.cli import grade as command
 from pioneers.cli.commands import COMMANDS
 from pioneers.cli.parser import Parser

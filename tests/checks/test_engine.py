@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from pioneers.checks import CheckFailed, Probe, check, examine
-from pioneers.checks.calling import arrange, call, parameters_of
-from pioneers.checks.draw import normals
-from pioneers.checks.exercise import Exercise, Mistake, Outcome, Property
-from pioneers.checks.judging import judge
+from pioneers.checks.exercise import Exercise, Law, Mistake, Outcome
+from pioneers.checks.judge import first_failure
+from pioneers.checks.rng import normals
+from pioneers.checks.run import arrange, call, parameters_of
 from pioneers.checks.tolerance import TOLERANCE, close
 
 
@@ -101,18 +101,18 @@ def test_a_law_is_checked_after_the_values() -> None:
         whole = run(Probe("law", {"x": torch.ones(7, 2)})).value
         return whole[:1], run(Probe("law", {"x": torch.ones(1, 2)})).value
 
-    law = Property("rows are independent", "Each row is doubled by itself.", sides)
-    failure = examine(exercise(properties=(law,)), lambda x: 2 * x + 1.0 * (len(x) == 7))
+    law = Law("rows are independent", "Each row is doubled by itself.", sides)
+    failure = examine(exercise(laws=(law,)), lambda x: 2 * x + 1.0 * (len(x) == 7))
     assert failure.stage == "law"
     assert failure.diagnosis.name == "rows are independent"
-    assert examine(exercise(properties=(law,)), lambda x: 2 * x) is None
+    assert examine(exercise(laws=(law,)), lambda x: 2 * x) is None
 
 
 def test_an_answer_that_stops_or_changes_shape_where_a_law_looks_is_told_so() -> None:
     def sides(run):
         return run(Probe("law", {"x": torch.ones(7, 2)})).value, 2 * torch.ones(7, 2)
 
-    lawful = exercise(properties=(Property("tall tensors too", "Shape is free.", sides),))
+    lawful = exercise(laws=(Law("tall tensors too", "Shape is free.", sides),))
     stopped = examine(lawful, lambda x: 2 * x if len(x) < 7 else stops(x))
     assert (stopped.stage, "no idea" in stopped.what[1]) == ("law", True)
     shrunk = examine(lawful, lambda x: 2 * x[:6])
@@ -127,7 +127,7 @@ def test_the_judge_knows_an_answer_only_by_its_results() -> None:
         seen.append(probe.name)
         return call(lambda x: x * x, probe)
 
-    assert judge(exercise(), run, exercise().probes()).diagnosis.name == "squared"
+    assert first_failure(exercise(), run, exercise().probes()).diagnosis.name == "squared"
     assert seen == ["plain", "wide"]
 
 
@@ -220,7 +220,7 @@ def test_success_prints_one_short_line(capsys) -> None:
 
     check("1.4", causal_mask)
     check("1.4", causal_mask, probes=[Probe("more", {"num_queries": 2, "num_keys": 5})])
-    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: further probes passed too"]
+    lines = ["1.4 causal_mask: all checks passed (8 points)", "1.4 causal_mask: hidden probes passed too"]
     assert capsys.readouterr().out.splitlines() == lines
 
 

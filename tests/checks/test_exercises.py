@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pioneers.checks import find, numbers
-from pioneers.checks.calling import call
-from pioneers.checks.judging import judge
+from pioneers.checks.judge import first_failure
+from pioneers.checks.run import call
 from pioneers.checks.sections import SECTIONS
 
 LECTURES = Path(__file__).parents[2] / "lectures"
@@ -24,7 +24,7 @@ TWINS = [
 def test_the_reference_passes_its_own_probes(key) -> None:
     exercise = find(key)
     start = time.thread_time()
-    assert judge(exercise, lambda probe: call(exercise.reference, probe), exercise.probes()) is None
+    assert first_failure(exercise, lambda probe: call(exercise.reference, probe), exercise.probes()) is None
     assert time.thread_time() - start < 5, "a student waits for this answer"
 
 
@@ -32,7 +32,7 @@ def test_the_reference_passes_its_own_probes(key) -> None:
 def test_every_known_mistake_is_caught_and_recognised_as_itself(key, number) -> None:
     exercise = find(key)
     mistake = exercise.mistakes[number]
-    failure = judge(exercise, lambda probe: call(mistake.twin, probe), exercise.probes())
+    failure = first_failure(exercise, lambda probe: call(mistake.twin, probe), exercise.probes())
     assert failure.diagnosis.name == mistake.name
     assert failure.diagnosis.why == mistake.why
 
@@ -53,7 +53,7 @@ def test_sections_and_equations_are_those_of_the_lectures() -> None:
         equations |= set(re.findall(r"^\$\$ \((eq-[\w-]+)\)$", text, flags=re.MULTILINE))
     assert {anchor: titles[anchor] for anchor in SECTIONS} == SECTIONS
     for exercise in map(find, numbers()):
-        used = (exercise, *exercise.mistakes, *exercise.properties)
+        used = (exercise, *exercise.mistakes, *exercise.laws)
         assert {thing.equation for thing in used} - {""} <= equations
         assert {thing.section for thing in used} - {""} <= set(SECTIONS)
 

@@ -16,7 +16,7 @@ from pioneers.data.registry import PublicFile
 @pytest.fixture(autouse=True)
 def own_machine(monkeypatch, tmp_path):
     """Data folders that nobody else writes to, and a jail that holds: test_jail.py tries the real one."""
-    monkeypatch.setattr(self_test, "holes", lambda limits: [])
+    monkeypatch.setattr(self_test, "escape_attempts", lambda limits: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PIONEERS_DATA", raising=False)
 
@@ -154,10 +154,10 @@ def test_disks_that_are_full_or_locked_are_reported(capsys, monkeypatch):
 
 
 def test_a_jail_that_leaks_or_cannot_be_built_is_reported(capsys, monkeypatch):
-    monkeypatch.setattr(self_test, "holes", lambda limits: ["write into /usr"])
+    monkeypatch.setattr(self_test, "escape_attempts", lambda limits: ["write into /usr"])
     status, lines, last = report(capsys)
     assert lines["jail"] == "leaks: a student could write into /usr; it is for grading untrusted submissions"
-    monkeypatch.setattr(self_test, "holes", lambda limits: jail.bubblewrap([], limits))
+    monkeypatch.setattr(self_test, "escape_attempts", lambda limits: jail.bubblewrap([], limits))
     monkeypatch.setattr("shutil.which", lambda program: None)
     without_jail, lines, last = report(capsys)
     assert "sudo apt install bubblewrap" in lines["jail"]

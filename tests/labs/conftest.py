@@ -1,4 +1,4 @@
-"""What the tests of the labs share: the lab, its bank of answers, and submissions made from them."""
+"""Fixtures for the tests of the labs: the lab, its answer bank, and submissions made from it."""
 
 import importlib.util
 import linecache
@@ -9,7 +9,8 @@ from types import ModuleType
 import pytest
 from nbformat import NotebookNode
 
-from pioneers.checks import Exercise, bank, find
+from pioneers.checks import Exercise, find
+from pioneers.checks.answers import load_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = sorted(source.parent for source in (ROOT / "labs").glob("*/lab.md"))
@@ -31,7 +32,7 @@ class Lab:
     def __init__(self, folder: Path) -> None:
         self.folder, self.name = folder, folder.name
         self.notebook = release.read(folder / "lab.md")
-        self.bank = bank.load(folder)
+        self.bank = load_answers(folder)
         self.keys = list(self.bank.wrong)
 
     def cell(self, grade_id: str, notebook: NotebookNode | None = None) -> NotebookNode:

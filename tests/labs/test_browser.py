@@ -20,7 +20,7 @@ from .conftest import LABS, ROOT, Lab, release
 from .test_end_to_end import KERNELS, finish, nbgrader
 
 PATIENCE = 240  # seconds for one thing on a busy machine; nothing waits longer than it must
-PICTURES = ROOT / "_build" / "screenshots"  # of what was there when a test failed
+SCREENSHOTS = ROOT / "_build" / "screenshots"  # of what was there when a test failed
 SETTINGS = {  # all cells are on the page, typed text stays as it is, nobody asks for news
     "notebook-extension/tracker": {"windowingMode": "none"},
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -115,8 +115,8 @@ def visit(browser, address):
             page.goto(f"{server}/lab/workspaces/{name}{place}?token={token}")
             yield page
         except BaseException:
-            PICTURES.mkdir(parents=True, exist_ok=True)
-            page.screenshot(path=PICTURES / f"jupyterlab_{name}.png")
+            SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=SCREENSHOTS / f"jupyterlab_{name}.png")
             raise
         finally:
             page.close()
@@ -163,7 +163,7 @@ class Notebook:
 
 @pytest.fixture(scope="module")
 def typed(visit, course):
-    """What a student is told who answers two exercises: the checks, by their name, and the button."""
+    """Return the messages to a student who answers two exercises: of the checks and of the button."""
     answers = {RIGHT: course.lab.bank.right[RIGHT][0], WRONG: course.lab.bank.wrong[WRONG][0]}
     told = {}
     with visit("typed", "/tree/typed.ipynb") as page:

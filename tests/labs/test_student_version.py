@@ -1,4 +1,4 @@
-"""What students get: nothing of the solutions, stubs that say what to do, validation when done."""
+"""The students' version has no solutions, has stubs that say what to do, and validates when done."""
 
 import subprocess
 import sys

@@ -1,1 +1,1 @@
-"""What runs in the jail, beside the student's code: it obeys, answers, and holds nothing worth stealing."""
+"""The code that runs in the jail, next to the student's. It holds nothing that a student may not see."""

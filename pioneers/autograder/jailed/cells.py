@@ -1,4 +1,4 @@
-"""Runs the cells of a notebook in this process, and keeps what they show."""
+"""Run the cells of a notebook in this process and collect their outputs."""
 
 import contextlib
 import io
@@ -10,22 +10,22 @@ from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-MOST_SHOWN = 100_000  # characters of one stream of one cell
-MOST_RICH = 4 << 20  # characters of one figure
+MAX_SHOWN = 100_000  # characters of one stream of one cell
+MAX_RICH = 4 << 20  # characters of one figure
 
 
 class Capped(io.StringIO):
-    """A stream that keeps what comes first and forgets the rest."""
+    """A stream that keeps the first characters written to it, up to a limit."""
 
     def write(self, text: str) -> int:
-        """Keep what there is room for."""
-        room = MOST_SHOWN - self.tell()
+        """Append as much of ``text`` as there is room for."""
+        room = MAX_SHOWN - self.tell()
         super().write(text[:room] if room > 0 else "")
         return len(text)
 
 
 def make_shell() -> InteractiveShell:
-    """An IPython shell without history and colours."""
+    """Return an IPython shell without history and colours."""
     settings = Config()
     settings.HistoryManager.enabled = False
     settings.InteractiveShell.colors = "nocolor"
@@ -37,7 +37,7 @@ def make_shell() -> InteractiveShell:
 
 
 def run_cell(shell: InteractiveShell, source: str) -> list[dict[str, Any]]:
-    """Run one cell; returns its outputs as a notebook keeps them."""
+    """Run one cell and return its outputs in the format of notebooks."""
     out, err = Capped(), Capped()
     publisher, hook = shell.display_pub, shell.display_trap.hook
     pictures = shell.display_pub = CapturingDisplayPublisher()
@@ -60,7 +60,7 @@ def _stream(name: str, stream: Capped) -> dict[str, Any]:
 
 
 def _rich(shown: Any) -> dict[str, Any]:
-    data = {kind: str(content)[:MOST_RICH] for kind, content in dict(shown["data"]).items()}
+    data = {kind: str(content)[:MAX_RICH] for kind, content in dict(shown["data"]).items()}
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 

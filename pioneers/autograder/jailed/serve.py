@@ -1,4 +1,4 @@
-"""The jailed process: it runs cells and calls answers as it is told, and has no opinion on them."""
+"""The jailed process: it runs cells and calls answers on request, and does not judge them."""
 
 import os
 import sys
@@ -6,12 +6,12 @@ from typing import Any, BinaryIO
 
 from pioneers.autograder.jailed.cells import make_shell, run_cell
 from pioneers.autograder.jailed.wire import BadMessage, outcome_to_message, pack, unpack
-from pioneers.checks.calling import call, parameters_of
 from pioneers.checks.exercise import Outcome, Probe
+from pioneers.checks.run import call, parameters_of
 
 
 def main() -> None:
-    """Take orders on standard input and answer on standard output, until there are no more."""
+    """Read requests from standard input and write answers to standard output, until the input ends."""
     limit({name: int(value) for name, value in (word.split("=") for word in sys.argv[1:])})
     orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def limit(limits: dict[str, int]) -> None:
-    """Give up, for good, the right to more than these resources."""
+    """Lower the resource limits of this process for good."""
     import resource  # Windows has none; everything else of the package can be imported there
 
     for name, most in limits.items():
@@ -32,7 +32,7 @@ def limit(limits: dict[str, int]) -> None:
 
 
 def serve(orders: BinaryIO, replies: Any) -> None:
-    """Answer the orders one by one."""
+    """Answer requests one by one until there are no more."""
     shell = make_shell()
     obey = {
         "cell": lambda order: run_cell(shell, order["source"]),
@@ -67,7 +67,7 @@ def _send(stream: Any, data: bytes) -> None:
 
 
 def _parameters(answer: Any) -> list[str] | str | None:
-    """The parameter names; None if there is no function, text if it does not tell."""
+    """Return the parameter names; None if there is no function, "unknown" if it has no signature."""
     if not callable(answer):
         return None
     try:

@@ -1,6 +1,6 @@
 """Messages between the grader and the jail: a JSON header and raw array bytes. Nothing is ever unpickled.
 
-The grader reads what a stranger may have written, so everything is measured before it is believed.
+A message from the jail may be forged, so every size and type is checked before it is used.
 """
 
 import json
@@ -15,9 +15,9 @@ from torch import Tensor
 from pioneers.checks.exercise import Outcome, Probe
 
 FRAME = struct.Struct(">IQ")  # bytes of the header, bytes of all arrays
-MOST_HEADER, MOST_BYTES = 16 << 20, 64 << 20
-MOST_TEXT = 2000  # characters of an error
-MOST_AXES = 16
+MAX_HEADER, MAX_BYTES = 16 << 20, 64 << 20
+MAX_ERROR = 2000  # characters of an error
+MAX_AXES = 16
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -29,34 +29,34 @@ PLAIN = bool | int | float | str | None
 
 
 class BadMessage(ValueError):
-    """A message that no honest sender would send."""
+    """A message is invalid or too large."""
 
 
 def pack(content: Any) -> bytes:
-    """A message as bytes: plain values, lists, tuples, dictionaries with text keys, and tensors.
+    """Return a message as bytes: plain values, lists, tuples, dictionaries with text keys, and tensors.
 
     Raises:
-        BadMessage: it holds something else, or too much.
+        BadMessage: the content holds something else, or is too large.
     """
     arrays: list[bytes] = []
     header = json.dumps(_write(content, arrays)).encode()
     size = sum(map(len, arrays))
-    if len(header) > MOST_HEADER or size > MOST_BYTES:
+    if len(header) > MAX_HEADER or size > MAX_BYTES:
         raise BadMessage(f"{len(header) + size:,} bytes are more than a message may have")
     return FRAME.pack(len(header), size) + header + b"".join(arrays)
 
 
 def unpack(read: Callable[[int], bytes]) -> Any:
-    """The next message.
+    """Read and return the next message.
 
     Args:
-        read: gives exactly so many bytes.
+        read: returns exactly as many bytes as asked for.
 
     Raises:
-        BadMessage: what came is no message.
+        BadMessage: the bytes are not a valid message.
     """
     header_size, size = FRAME.unpack(read(FRAME.size))
-    if header_size > MOST_HEADER or size > MOST_BYTES:
+    if header_size > MAX_HEADER or size > MAX_BYTES:
         raise BadMessage("a message larger than allowed")
     header, arrays = read(header_size), memoryview(bytearray(read(size)))
     try:
@@ -84,14 +84,14 @@ def _write(content: Any, arrays: list[bytes]) -> Any:
 
 
 class _Shelf:
-    """The arrays of a message, taken off one by one."""
+    """The arrays of a message, taken one after the other."""
 
     def __init__(self, arrays: memoryview) -> None:
         self.rest = arrays
 
     def take(self, name: str, shape: list[int], meta: bool) -> Tensor:
         dtype = DTYPES[name]
-        if len(shape) > MOST_AXES or not all(type(n) is int and 0 <= n <= MOST_BYTES for n in shape):
+        if len(shape) > MAX_AXES or not all(type(n) is int and 0 <= n <= MAX_BYTES for n in shape):
             raise BadMessage("no such shape")
         if meta:
             return torch.empty(shape, dtype=dtype, device="meta")
@@ -122,7 +122,7 @@ def _read(content: Any, shelf: _Shelf) -> Any:
 
 
 def outcome_to_message(outcome: Outcome) -> dict[str, Any]:
-    """An :class:`Outcome` as :func:`pack` takes it."""
+    """Return an :class:`Outcome` as content for :func:`pack`."""
     return {
         "value": outcome.value,
         "kind": outcome.kind,
@@ -135,10 +135,10 @@ def outcome_to_message(outcome: Outcome) -> dict[str, Any]:
 
 
 def outcome_from_message(content: Any, probe: Probe) -> Outcome:
-    """The outcome a stranger sent for ``probe``; what cannot be true of any call is left out.
+    """Return the outcome that a jail sent for ``probe``, without parts that no call can produce.
 
     Raises:
-        BadMessage: it is no outcome.
+        BadMessage: the content is not an outcome.
     """
     if not isinstance(content, dict):
         raise BadMessage("no outcome")
@@ -163,7 +163,7 @@ def outcome_from_message(content: Any, probe: Probe) -> Outcome:
 
 
 def _gradients(grads: dict[str, Any], probe: Probe) -> dict[str, Tensor | None]:
-    """Those that fit the arguments they belong to; None for any other."""
+    """Return the gradients that fit their arguments; None for those that do not."""
     fitting: dict[str, Tensor | None] = {}
     for name, x in probe.args.items():
         grad = grads.get(name)
@@ -178,6 +178,6 @@ def _alike(a: Tensor, b: Tensor) -> bool:
 
 
 def _text(content: Any) -> str:
-    """At most :data:`MOST_TEXT` printable characters."""
+    """Return at most :data:`MAX_ERROR` printable characters of ``content``."""
     text = content if isinstance(content, str) else ""
-    return "".join(c for c in text[:MOST_TEXT] if c.isprintable() or c == "\n")
+    return "".join(c for c in text[:MAX_ERROR] if c.isprintable() or c == "\n")

@@ -1,6 +1,6 @@
-"""Judging results: from the most basic failure to the subtlest, stop at the first and say what it is.
+"""Judge results: test for failures from the most basic to the subtlest, and report the first one.
 
-The judge sees results only. Whether they were computed in this process or in another makes no difference.
+The judge sees results only. It makes no difference in which process they were computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from pioneers.checks.calling import NOT_WRITTEN, call
 from pioneers.checks.diagnosing import Diagnosis, diagnose
-from pioneers.checks.exercise import Case, Exercise, Outcome, Probe, Property, Run, Symptom, is_real
+from pioneers.checks.exercise import Case, Exercise, Law, Outcome, Probe, Run, Symptom, is_real
 from pioneers.checks.report import difference, inputs, shape
+from pioneers.checks.run import NOT_WRITTEN, call
 from pioneers.checks.tolerance import allowed, close
 
 OTHER_DEVICE = "is not on the expected device"
@@ -20,12 +20,12 @@ OTHER_DEVICE = "is not on the expected device"
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an answer gets no points.
+    """The reason why an answer gets no points.
 
     Args:
         stage: the stage that failed (``exists``, ``signature``, ..., ``device``).
-        what: what was expected and what came, one line each.
-        diagnosis: the known mistake behind it, when there is one.
+        what: lines on what was expected and what was returned.
+        diagnosis: the known mistake behind it, if any.
     """
 
     stage: str
@@ -33,8 +33,8 @@ class Failure:
     diagnosis: Diagnosis | None = None
 
 
-def judge(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
-    """Judge an answer, through ``run``, on ``probes``; None means that it passed."""
+def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
+    """Judge an answer through ``run`` on ``probes``, and return the first failure; None if it passed."""
     cases = tuple(Case(probe, run(probe), expected(exercise, probe)) for probe in probes)
     for stage, look in STAGES.items():
         for case in cases:
@@ -43,15 +43,15 @@ def judge(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | No
                 where = "" if stage == "written" else f"Probe: {case.probe.name}"
                 lines = tuple(line for line in (where, *what) if line)
                 return Failure(stage, lines, diagnose(exercise, Symptom(stage, case, cases)))
-    for law in exercise.properties:
-        failure = _judge_property(exercise, law, run)
+    for law in exercise.laws:
+        failure = _judge_law(exercise, law, run)
         if failure:
             return failure
     return _judge_device(exercise, run, probes)
 
 
 def expected(exercise: Exercise, probe: Probe) -> Outcome:
-    """What the reference makes of a probe: computed in float64, then rounded to the probe's own type."""
+    """Return the outcome of the reference: computed in float64, then rounded to the type of the probe."""
     exact = {name: x.double() if is_real(x) else x for name, x in probe.args.items()}
     outcome = call(exercise.reference, replace(probe, args=exact))
     if outcome.error:
@@ -64,7 +64,7 @@ def expected(exercise: Exercise, probe: Probe) -> Outcome:
 
 def _written(case: Case) -> tuple[str, ...]:
     if case.outcome.error == NOT_WRITTEN:
-        return ("The function still raises NotImplementedError: replace that line by your answer, run its",
+        return ("The function still raises NotImplementedError: replace that line with your answer, run its",
                 "cell, then run this one again.")  # fmt: skip
     return ()
 
@@ -72,7 +72,7 @@ def _written(case: Case) -> tuple[str, ...]:
 def _allowed(case: Case) -> tuple[str, ...]:
     if case.outcome.refused:
         return (
-            f"Your answer calls {case.outcome.refused}, which is refused here: write the steps yourself.",
+            f"Your answer calls {case.outcome.refused}, which is not allowed here: write the steps yourself.",
         )
     return ()
 
@@ -128,7 +128,9 @@ def _gradient(case: Case) -> tuple[str, ...]:
         if want is None or (got is None and not want.any()):
             continue
         if got is None:
-            return (f"Right numbers, but no gradient reaches `{name}`: a layer built on this cannot learn.",)
+            return (
+                f"Right numbers, but no gradient reaches `{name}`: a layer built on this could not learn.",
+            )
         if not close(got, want, case.probe.dtype, slack=10):
             return (
                 f"Right numbers, but the gradient with respect to `{name}` is wrong.",
@@ -140,7 +142,9 @@ def _gradient(case: Case) -> tuple[str, ...]:
 def _unchanged(case: Case) -> tuple[str, ...]:
     if case.outcome.changed:
         names = ", ".join(f"`{name}`" for name in case.outcome.changed)
-        return (f"Right numbers, but after the call the input {names} no longer holds what it held.",)
+        return (
+            f"Right numbers, but your function changed its input {names}: avoid in-place operations on it.",
+        )
     return ()
 
 
@@ -159,10 +163,10 @@ STAGES: dict[str, Callable[[Case], tuple[str, ...]]] = {
 
 
 class _NoValueError(Exception):
-    """The answer gave no tensor where a law needs one."""
+    """The answer returned no tensor where a law needs one."""
 
 
-def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | None:
+def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
     def value_only(probe: Probe) -> Outcome:
         outcome = run(probe)
         if outcome.value is None:
@@ -176,7 +180,7 @@ def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | No
         what = (str(error),)
     else:
         if left.shape != right.shape:
-            what = (f"One side has shape {shape(left)}, the other {shape(right)}",)
+            what = (f"The two sides of the law have shapes {shape(left)} and {shape(right)}",)
         elif close(left, right, left.dtype):
             return None
         else:
@@ -186,16 +190,16 @@ def _judge_property(exercise: Exercise, law: Property, run: Run) -> Failure | No
 
 
 def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
-    """Whether the answer makes tensors on the CPU while its inputs live elsewhere.
+    """Return a failure if the answer makes tensors on the CPU although its inputs are on another device.
 
     PyTorch's meta device has shapes but no numbers, and every machine has it. Anything else that fails
-    there (reading a number out of a tensor) is no fault of the answer and is passed over.
+    there (reading a number out of a tensor) is no fault of the answer and is ignored.
     """
     for probe in probes:
         elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}
         outcome = run(replace(probe, args=elsewhere))
         if OTHER_DEVICE in outcome.error:
-            what = ("Right numbers, but the function would stop on a GPU:", outcome.error.partition(": ")[2])
+            what = ("Right numbers, but the function would fail on a GPU:", outcome.error.partition(": ")[2])
             case = Case(probe, outcome, outcome)
             return Failure("device", what, diagnose(exercise, Symptom("device", case, (case,))))
     return None

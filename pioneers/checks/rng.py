@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def normals(seed: int) -> Callable[..., Tensor]:
-    """A function that draws standard normal tensors from one ``seed``.
+    """Return a function that draws standard normal tensors, seeded with ``seed``.
 
     Example:
         >>> normal = normals(seed=3)

@@ -1,4 +1,4 @@
-"""Calling an answer: a probe goes in, plain results come out. Nothing here judges."""
+"""Call an answer with a probe and collect plain results, without judging them."""
 
 import contextlib
 import inspect
@@ -18,7 +18,7 @@ NOT_WRITTEN = "not written yet"
 
 
 def runner(answer: Callable[..., Tensor], exercise: Exercise) -> Run:
-    """A :class:`Run` that calls ``answer`` in this process."""
+    """Return a :class:`Run` that calls ``answer`` in this process."""
     return lambda probe: call(answer, probe, refuse=exercise.refuse)
 
 
@@ -28,7 +28,7 @@ def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | N
     Args:
         answer: the function to call.
         probe: its arguments.
-        refuse: torch functions it may not use; None for a function of ours, which may use anything.
+        refuse: torch functions it may not call; None for a trusted function, which may call any.
     """
     args = arrange(probe)
     before = {name: x.clone() for name, x in args.items() if isinstance(x, Tensor)}
@@ -49,7 +49,7 @@ def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | N
 
 
 def arrange(probe: Probe) -> dict[str, Any]:
-    """Fresh copies of a probe's arguments, laid out in memory as the probe says."""
+    """Return new copies of a probe's arguments, with gaps in memory if the probe asks for them."""
     return {
         name: (_with_gaps(x) if probe.strided else x.clone()) if isinstance(x, Tensor) else x
         for name, x in probe.args.items()
@@ -57,7 +57,7 @@ def arrange(probe: Probe) -> dict[str, Any]:
 
 
 def _with_gaps(x: Tensor) -> Tensor:
-    """The same numbers in every second place of a larger tensor."""
+    """Return the same numbers as every second element of a larger tensor."""
     return torch.stack((x, torch.zeros_like(x)), dim=-1)[..., 0] if x.dim() else x.clone()
 
 
@@ -68,7 +68,7 @@ def _differ(before: Tensor, after: Tensor) -> bool:
 def _quietly(
     answer: Callable[..., Any], args: Mapping[str, Any], refuse: frozenset[str] | None
 ) -> tuple[Any, str]:
-    """Call with warnings and stderr held back (nbgrader gives no points to a cell that warns)."""
+    """Call an answer without warnings and stderr (nbgrader gives no points to a cell that warns)."""
     guard = contextlib.nullcontext() if refuse is None else Guard(refuse)
     with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
         warnings.simplefilter("ignore")
@@ -83,7 +83,7 @@ def _quietly(
 
 
 def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[str, Tensor | None]:
-    """Gradients of a weighted sum of the result; the weights are fixed and differ from place to place."""
+    """Return the gradients of a weighted sum of the result; the weights are fixed and all different."""
     args = arrange(probe)
     leaves = {name: x.requires_grad_() for name, x in args.items() if is_real(x)}
     # Copies that are not leaves: torch lets the answer work in place on them, and the judge sees it changed.
@@ -98,15 +98,15 @@ def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[
 
 
 def _own_line(error: Exception) -> str:
-    """The student's own line in the traceback: the last one that lies neither in a library nor here."""
+    """Return the student's line in the traceback: the last one outside libraries and this package."""
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if "site-packages" not in frame.filename and not frame.filename.startswith(CHECKS):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(str(CHECKS)):
             return f"line {frame.lineno} of {frame.name}: {frame.line}"
     return ""
 
 
 def parameters_of(answer: Callable[..., Any]) -> list[str]:
-    """The parameter names of a function, an optional one with its default, as in ``mask=None``."""
+    """Return the parameter names of a function; optional ones with their defaults, as in ``mask=None``."""
     return [
         p.name if p.default is p.empty else f"{p.name}={p.default}"
         for p in inspect.signature(answer).parameters.values()
