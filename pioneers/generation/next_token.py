@@ -33,7 +33,7 @@ class LanguageModel(Protocol):
 
 
 class EncoderDecoder(Protocol):
-    """What generation needs of an encoder–decoder: Transformer has it.
+    """The interface that generation needs of an encoder–decoder, as Transformer and T5 have it.
 
     Beside the methods: ``config`` with a ``max_seq_len``, and ``training``.
     """

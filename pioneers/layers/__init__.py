@@ -13,7 +13,7 @@ from pioneers.layers.embeddings import (
     ViTEmbedding,
 )
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
-from pioneers.layers.init import apply_deepnorm, init_weights, initial_std
+from pioneers.layers.init import apply_deepnorm, init_by_inputs, init_weights, initial_std
 from pioneers.layers.masks import causal_mask, document_mask, padding_mask, window_mask
 from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.norms import deepnorm_scales, layer_norm, rms_norm
@@ -53,6 +53,7 @@ __all__ = [
     "causal_mask",
     "deepnorm_scales",
     "document_mask",
+    "init_by_inputs",
     "init_weights",
     "initial_std",
     "layer_norm",

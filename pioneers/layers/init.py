@@ -4,6 +4,7 @@ import math
 
 from torch import nn
 
+from pioneers.layers.biases import RelativeBias
 from pioneers.layers.block import TransformerBlock
 from pioneers.layers.feedforward import FeedForward, GatedFeedForward
 from pioneers.layers.multi_head import MultiHeadAttention
@@ -47,6 +48,25 @@ def init_weights(model: nn.Module, *, std: float) -> None:
                 nn.init.normal_(module.o_proj.weight, std=residual_std)
             if isinstance(module, FeedForward | GatedFeedForward):
                 nn.init.normal_(module.down.weight, std=residual_std)
+
+
+def init_by_inputs(model: nn.Module, *, d_model: int, head_dim: int) -> None:
+    """Draw every linear map from N(0, 1 / inputs) in place, as T5's authors do in Mesh TensorFlow.
+
+    The projections of the queries are smaller by √K, where the scores are not divided by it, and a relative
+    bias is drawn from N(0, 1 / D). Raffel et al. 2020; token vectors stay as they were made, N(0, 1).
+
+    Args:
+        model: any module.
+        d_model: D.
+        head_dim: K.
+    """
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Linear):
+            inputs = module.in_features * (head_dim if name.endswith("q_proj") else 1)
+            nn.init.normal_(module.weight, std=inputs**-0.5)
+        if isinstance(module, RelativeBias):
+            nn.init.normal_(module.table.weight, std=d_model**-0.5)
 
 
 def apply_deepnorm(stack: Stack) -> None:

@@ -1,6 +1,5 @@
 """T5: an encoder–decoder that knows positions only as a learned bias on its scores."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -11,18 +10,16 @@ from pioneers.config import Config
 from pioneers.layers import (
     FeedForward,
     GatedFeedForward,
-    KVCache,
     MultiHeadAttention,
     RelativeBias,
     Stack,
     T5Embedding,
     TransformerBlock,
-)
+    init_by_inputs,
+)  # fmt: skip
+from pioneers.models.encoder_decoder import Caches, EncoderDecoderModel
 
-_V1: dict[str, Any] = {"vocab_size": 32128, "head_dim": 64}
-_SMALL_V1_1 = _V1 | {
-    "d_model": 512, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "gated": True, "tied_head": False,
-}  # fmt: skip
+_V1_1 = {"d_model": 512, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "gated": True, "tied_head": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,25 +42,25 @@ class T5Config(Config):
         ValueError: a size is not positive, or dropout is not in [0, 1).
     """
 
-    vocab_size: int
+    vocab_size: int = 32128
     d_model: int
     d_ff: int
     num_layers: int
     num_heads: int
-    head_dim: int
+    head_dim: int = 64
     gated: bool = False
     tied_head: bool = True
     dropout: float = 0.1
     max_seq_len: int = 512
 
     presets: ClassVar = {
-        "small": _V1 | {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8},
-        "base": _V1 | {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12},
-        "large": _V1 | {"d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16},
-        "3b": _V1 | {"d_model": 1024, "d_ff": 16384, "num_layers": 24, "num_heads": 32, "head_dim": 128},
-        "11b": _V1 | {"d_model": 1024, "d_ff": 65536, "num_layers": 24, "num_heads": 128, "head_dim": 128},
-        "small-v1.1": _SMALL_V1_1,
-        "mt5-small": _SMALL_V1_1 | {"vocab_size": 250112},
+        "small": {"d_model": 512, "d_ff": 2048, "num_layers": 6, "num_heads": 8},
+        "base": {"d_model": 768, "d_ff": 3072, "num_layers": 12, "num_heads": 12},
+        "large": {"d_model": 1024, "d_ff": 4096, "num_layers": 24, "num_heads": 16},
+        "3b": {"d_model": 1024, "d_ff": 16384, "num_layers": 24, "num_heads": 32, "head_dim": 128},
+        "11b": {"d_model": 1024, "d_ff": 65536, "num_layers": 24, "num_heads": 128, "head_dim": 128},
+        "small-v1.1": _V1_1,
+        "mt5-small": _V1_1 | {"vocab_size": 250112},
     }
 
     def __post_init__(self) -> None:
@@ -72,24 +69,19 @@ class T5Config(Config):
         self._require_dropout(self.dropout)
 
 
-class T5(nn.Module):
+class T5(EncoderDecoderModel):
     """Encoder–decoder in which all blocks of a stack share one relative bias.
 
     Raffel et al. 2020, section 2.1; mT5: Xue et al. 2021. Unlike the Transformer it has RMSNorm in front of
-    each layer, scores that are not scaled, and no biases in its linear maps.
-
-    Weights start as in the authors' Mesh TensorFlow: token vectors from N(0, 1), matrices from
-    N(0, 1 / inputs), those of the queries smaller by √K because the scores are not divided by it.
+    each layer, unscaled scores and no biases; :func:`pioneers.layers.init_by_inputs` draws its weights.
 
     Args:
         config: sizes, for instance ``T5Config.preset("small")``.
 
     Example:
         >>> import torch
-        >>> sizes = {"vocab_size": 11, "d_model": 6, "d_ff": 8, "num_layers": 1}
-        >>> model = T5(T5Config(**sizes, num_heads=2, head_dim=4))
-        >>> source, target = torch.zeros(2, 5, dtype=torch.long), torch.zeros(2, 3, dtype=torch.long)
-        >>> model(source, target).shape
+        >>> model = T5(T5Config.preset("small", vocab_size=11, d_model=6, d_ff=8, num_layers=1))
+        >>> model(torch.zeros(2, 5, dtype=torch.long), torch.zeros(2, 3, dtype=torch.long)).shape
         torch.Size([2, 3, 11])
     """
 
@@ -103,36 +95,23 @@ class T5(nn.Module):
         self.decoder = self._stack(config, cross=True)
         self.dropout = nn.Dropout(config.dropout)
         self.lm_head = nn.Linear(config.d_model, config.vocab_size, bias=False)
-        for name, module in self.named_modules():
-            if isinstance(module, nn.Linear):
-                inputs = module.in_features * (config.head_dim if name.endswith("q_proj") else 1)
-                nn.init.normal_(module.weight, std=inputs**-0.5)
-            if isinstance(module, RelativeBias):
-                nn.init.normal_(module.table.weight, std=config.d_model**-0.5)
+        init_by_inputs(self, d_model=config.d_model, head_dim=config.head_dim)
         if config.tied_head:
             self.lm_head.weight = self.embed.token.weight
 
     @staticmethod
     def _stack(config: T5Config, *, cross: bool) -> Stack:
-        d, dropout, norm = config.d_model, config.dropout, partial(nn.RMSNorm, eps=1e-6)
-        attention = partial(
-            MultiHeadAttention,
-            d,
-            config.num_heads,
-            head_dim=config.head_dim,
-            bias=False,
-            dropout=dropout,
-            scale=1.0,
-        )
-
-        def block() -> TransformerBlock:
-            ffn: nn.Module = FeedForward(d, config.d_ff, activation="relu", bias=False, dropout=dropout)
-            if config.gated:
-                ffn = GatedFeedForward(d, config.d_ff, activation="gelu_tanh", dropout=dropout)
-            cross_attn = attention() if cross else None
-            return TransformerBlock(attention(), ffn, cross_attn=cross_attn, norm=norm, dropout=dropout)
-
-        return Stack([block() for _ in range(config.num_layers)], norm(d))
+        d, h, f, p = config.d_model, config.num_heads, config.d_ff, config.dropout
+        norm = partial(nn.RMSNorm, eps=1e-6)
+        attn = partial(MultiHeadAttention, d, h, head_dim=config.head_dim, bias=False, dropout=p, scale=1.0)
+        plain = partial(FeedForward, d, f, activation="relu", bias=False, dropout=p)
+        gated = partial(GatedFeedForward, d, f, activation="gelu_tanh", dropout=p)
+        ffn: partial[Any] = gated if config.gated else plain
+        blocks = [
+            TransformerBlock(attn(), ffn(), cross_attn=attn() if cross else None, norm=norm, dropout=p)
+            for _ in range(config.num_layers)
+        ]
+        return Stack(blocks, norm(d))
 
     def encode(self, source_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
         """``source_ids (B, S)`` → memory ``(B, S, D)``; ``mask`` says which tokens are real."""
@@ -140,28 +119,12 @@ class T5(nn.Module):
         return self.dropout(self.encoder(self.embed(source_ids), mask=mask, bias=bias))
 
     def decode(
-        self,
-        target_ids: Tensor,
-        memory: Tensor,
-        *,
-        mask: Tensor | None = None,
-        caches: Sequence[KVCache] | None = None,
+        self, target_ids: Tensor, memory: Tensor, *, mask: Tensor | None = None, caches: Caches | None = None
     ) -> Tensor:
-        """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
-
-        ``mask`` and ``caches`` are those of :meth:`Transformer.decode`.
-        """
+        """``target_ids``, ``memory``, ``mask`` and ``caches`` → logits: see :meth:`Transformer.decode`."""
         earlier, new = caches[0].length if caches else 0, target_ids.shape[1]
         bias = self.decoder_bias(new, earlier + new)  # (H, T, earlier and new)
         x = self.embed(target_ids)  # (B, T, D)
         x = self.decoder(x, memory, causal=True, bias=bias, memory_mask=mask, caches=caches)  # (B, T, D)
         scale = self.config.d_model**-0.5 if self.config.tied_head else 1.0  # token vectors are of length √D
         return self.lm_head(self.dropout(x) * scale)
-
-    def forward(self, source_ids: Tensor, target_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """``source_ids (B, S)`` with their ``mask``, shifted ``target_ids (B, T)`` → logits ``(B, T, V)``."""
-        return self.decode(target_ids, self.encode(source_ids, mask=mask), mask=mask)
-
-    def new_caches(self) -> list[KVCache]:
-        """Empty caches, one per block of the decoder, for generation."""
-        return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]

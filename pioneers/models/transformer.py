@@ -1,21 +1,14 @@
 """The Transformer: an encoder and a decoder that attends to it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from torch import Tensor, nn
 
 from pioneers.config import Config
-from pioneers.layers import (
-    FeedForward,
-    KVCache,
-    MultiHeadAttention,
-    Stack,
-    TransformerBlock,
-    TransformerEmbedding,
-)
+from pioneers.layers import FeedForward, MultiHeadAttention, Stack, TransformerBlock, TransformerEmbedding
 from pioneers.layers.block import NORM_PLACEMENTS
+from pioneers.models.encoder_decoder import Caches, EncoderDecoderModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +61,7 @@ class TransformerConfig(Config):
         self._require_known("norm_placement", NORM_PLACEMENTS)
 
 
-class Transformer(nn.Module):
+class Transformer(EncoderDecoderModel):
     """Encoder–decoder; both embeddings and the output layer are one matrix.
 
     Vaswani et al. 2017, section 3; the shared matrix is in section 3.4.
@@ -125,12 +118,7 @@ class Transformer(nn.Module):
         return self.encoder(self.embed(source_ids), mask=mask)
 
     def decode(
-        self,
-        target_ids: Tensor,
-        memory: Tensor,
-        *,
-        mask: Tensor | None = None,
-        caches: Sequence[KVCache] | None = None,
+        self, target_ids: Tensor, memory: Tensor, *, mask: Tensor | None = None, caches: Caches | None = None
     ) -> Tensor:
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
@@ -141,14 +129,3 @@ class Transformer(nn.Module):
         x = self.embed(target_ids, caches[0].length if caches else 0)  # (B, T, D)
         x = self.decoder(x, memory, causal=True, memory_mask=mask, caches=caches)  # (B, T, D)
         return self.lm_head(x)
-
-    def forward(self, source_ids: Tensor, target_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """``source_ids (B, S)`` and shifted ``target_ids (B, T)`` → logits ``(B, T, V)``.
-
-        ``mask`` says which tokens of the sources are real: see :func:`pioneers.layers.padding_mask`.
-        """
-        return self.decode(target_ids, self.encode(source_ids, mask=mask), mask=mask)
-
-    def new_caches(self) -> list[KVCache]:
-        """Empty caches, one per block of the decoder, for generation."""
-        return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]

@@ -30,9 +30,9 @@ def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
 
     Args:
         name_or_folder: a folder that :func:`save_pretrained` wrote; a folder in Hugging Face's layout, whose
-            ``config.json`` says ``gpt2``, ``bert`` or ``vit``; or the name of such a model on the hub:
-            ``"gpt2"``, ``"bert-base-uncased"``, ``"google/vit-base-patch16-224"``. What was fetched once is
-            kept, and found again without a network.
+            ``config.json`` says ``gpt2``, ``bert``, ``vit``, ``t5`` or ``mt5``; or the name of such a model
+            on the hub: ``"gpt2"``, ``"bert-base-uncased"``, ``"google/vit-base-patch16-224"``. What was
+            fetched once is kept, and found again without a network.
 
     Returns:
         the model with the heads that were stored, such as :class:`~pioneers.models.BERTForPretraining` or

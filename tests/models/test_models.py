@@ -4,19 +4,22 @@ import pytest
 import torch
 from torch import nn
 
-from pioneers.layers import FeedForward, padding_mask
+from pioneers.layers import FeedForward, init_by_inputs, padding_mask
 from pioneers.models import (
     BERT,
     GPT,
+    T5,
     BERTConfig,
     BERTForPretraining,
     GPTConfig,
     MaskedLMHead,
+    T5Config,
     Transformer,
     TransformerConfig,
     ViT,
     ViTConfig,
 )
+from pioneers.models.encoder_decoder import EncoderDecoderModel
 
 GPT_TINY = GPTConfig(vocab_size=17, max_seq_len=11, d_model=12, num_layers=2, num_heads=3)
 VIT_TINY = ViTConfig(
@@ -307,3 +310,30 @@ def test_gelu_of_gpt_is_the_tanh_form():
     x = torch.tensor(1.5)
     tanh_form = 0.5 * x * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (x + 0.044715 * x**3)))
     torch.testing.assert_close(ffn.activation(x), tanh_form)
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_t5_starts_as_its_authors_draw_it(gated):
+    d, k, f = 256, 16, 512
+    sizes = {"vocab_size": 500, "d_model": d, "d_ff": f, "num_layers": 1, "head_dim": k}
+    model = T5(T5Config.preset("small", **sizes, gated=gated, tied_head=False))
+    init_by_inputs(model, d_model=d, head_dim=k)  # a second time, as the constructor does it
+    block = model.decoder.blocks[0]
+    expected = {block.attn.q_proj: (d * k) ** -0.5, block.cross_attn.k_proj: d**-0.5, block.ffn.down: f**-0.5}
+    expected |= {model.decoder_bias.table: d**-0.5, model.embed.token: 1.0}
+    for module, std in expected.items():
+        assert float(module.weight.detach().std()) == pytest.approx(std, rel=0.12)
+
+
+@pytest.mark.parametrize("kind", [T5, Transformer])
+def test_encoder_decoders_train_in_one_call_and_refuse_to_be_abstract(kind):
+    sizes = {"vocab_size": 11, "d_model": 8, "d_ff": 8, "num_layers": 2, "num_heads": 2, "dropout": 0.0}
+    model = kind(T5Config(**sizes, head_dim=4) if kind is T5 else TransformerConfig(**sizes, max_seq_len=9))
+    source, target = torch.arange(10).view(2, 5), torch.arange(6).view(2, 3)
+    assert torch.equal(model(source, target), model.decode(target, model.encode(source)))
+    assert len(model.new_caches()) == 2
+    assert isinstance(model, EncoderDecoderModel)
+    for method in ("encode", "decode"):
+        assert method in vars(kind)
+    with pytest.raises(NotImplementedError):
+        EncoderDecoderModel()(source, target)

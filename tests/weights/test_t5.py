@@ -112,3 +112,11 @@ def test_parameter_counts_are_the_published_ones(preset, transformers):
         if sizes is not None:
             theirs = transformers.T5ForConditionalGeneration(transformers.T5Config(**sizes))
             assert sum(p.numel() for p in theirs.parameters()) == count
+
+
+def test_a_decoder_of_another_depth_is_refused(transformers, tmp_path):
+    sizes = {"vocab_size": 11, "d_model": 8, "d_ff": 8, "d_kv": 4, "num_heads": 2, "num_layers": 2}
+    config = transformers.T5Config(**sizes, num_decoder_layers=1)
+    transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="num_decoder_layers"):
+        from_pretrained(tmp_path)
