@@ -32,7 +32,7 @@ Reference = tuple[str, str]  # a module, and a name in it or ALL
 
 
 class Facts(NamedTuple):
-    """What decides on what code depends: what it imports, and its texts in quotes."""
+    """The facts on which the dependencies of code rest: its imports, and its texts in quotes."""
 
     used: set[Reference]
     texts: set[str]
@@ -117,7 +117,7 @@ class Sources:
             found |= {results[name] for name in texts & set(results)} or set(results.values())
 
     def _origin(self, module: str, name: str) -> Reference:
-        """Where a name is defined: through any number of packages that only hand it on."""
+        """Find where a name is defined, through any number of packages that only pass it on."""
         path = self.find(module)
         if path is None or path.name != "__init__.py" or name == ALL:
             return module, name
@@ -173,7 +173,7 @@ def commands_of(code: str) -> Iterator[Reference]:
 
 
 def references(tree: ast.AST) -> set[Reference]:
-    """What a tree imports from the package, and what it takes from a plain ``import pioneers``."""
+    """Collect what a tree imports from the package, and what it uses of a plain ``import pioneers``."""
     nodes = list(ast.walk(tree))
     found = {
         (str(node.module), alias.name)

@@ -1,7 +1,6 @@
 """Exercise 2.4: ALiBi, a bias that falls with the distance in a straight line."""
 
 from pioneers.checks.building import exercise
-from pioneers.checks.symptoms import is_another_float
 
 ANSWER = '''
 def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
@@ -37,9 +36,8 @@ DISTANCES = "(queries[:, None] - torch.arange(num_keys)).abs()"
 HEADS = "torch.arange(1, num_heads + 1)"
 ex.wrong(
     "another type than float32",
-    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    "",
     (HEADS, "torch.arange(1, num_heads + 1, dtype=torch.float64)"), believes="more digits are better",
-    shows=is_another_float,
 )
 ex.wrong(
     "far keys rewarded",

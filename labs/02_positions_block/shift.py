@@ -3,7 +3,6 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.symptoms import is_another_float
 
 ANSWER = '''
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -43,9 +42,8 @@ HALVES = "torch.cat([torch.cat([x.diag() for x in half], dim=1) for half in rows
 BLOCK = "(angles.cos(), -angles.sin(), angles.sin(), angles.cos())"
 ex.wrong(
     "another type than float32",
-    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    "",
     ("d_model, 2)", "d_model, 2, dtype=torch.float64)"), believes="more digits are better",
-    shows=is_another_float,
 )
 ex.wrong(
     "the shift goes the other way",

@@ -3,7 +3,6 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.symptoms import is_another_float
 
 ANSWER = '''
 def sinusoids(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
@@ -42,9 +41,8 @@ STEPS = "torch.arange(0, d_model, 2, device=positions.device)"
 TABLE = "torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)"
 ex.wrong(
     "another type than float32",
-    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    "",
     ("d_model, 2, device", "d_model, 2, dtype=torch.float64, device"), believes="more digits are better",
-    shows=is_another_float,
 )
 ex.wrong(
     "positions counted from zero",

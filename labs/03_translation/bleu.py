@@ -54,15 +54,13 @@ SCORE, ROOT = f"100 * {PENALTY} * product**0.25", "product**0.25"
 COUNTS = {"equation": "eq-bleu-precision"}
 ex.wrong(
     "a result that is no tensor",
-    "The right numbers in a list or a tuple are not yet a tensor: torch.tensor(...) makes one of them.",
+    "",
     (f"torch.tensor({SCORE})", SCORE), believes="a number is a number",
-    shows=lambda symptom: symptom.stage == "returns a tensor" and symptom.case.outcome.kind != "NoneType",
 )
 ex.wrong(
     "another type than float32",
-    "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+    "",
     (SCORE, f"{SCORE}, dtype=torch.float64"), believes="more digits are better",
-    shows=lambda symptom: symptom.stage == "dtype" and symptom.case.outcome.tensor.is_floating_point(),
 )
 ex.wrong(
     "the logarithm of zero",

@@ -49,9 +49,8 @@ READ = "F.pad(target_ids, (1, 0), value=start_id)"
 UNMARKED = "targets.where(targets != -100, pad_id)"
 ex.wrong(
     "a result that is no tensor",
-    "The right numbers in a list or a tuple are not yet a tensor: torch.tensor(...) makes one of them.",
+    "",
     (RESULT, "inputs, targets"), believes="two results are a tuple",
-    shows=lambda symptom: symptom.stage == "returns a tensor" and symptom.case.outcome.kind != "NoneType",
 )
 ex.wrong(
     "no shift",

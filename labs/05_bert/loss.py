@@ -34,7 +34,7 @@ PADDING, NOTHING, LARGE = "padding that holds infinities", "nothing is asked for
 
 @ex.maker
 def gaps(normal, targets, D, V, size=1.0, dtype=torch.float32, elsewhere=None):
-    """Where nothing is asked, ``hidden`` holds what is said ``elsewhere``, if anything is."""
+    """Make the inputs; ``hidden`` is ``elsewhere``, if given, at the tokens that are not asked for."""
     wanted = torch.tensor(targets)
     args = {"hidden": size * normal(*wanted.shape, D), "tokens": normal(V, D), "bias": normal(V)}
     if elsewhere is not None:

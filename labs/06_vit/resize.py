@@ -49,7 +49,7 @@ def each_channel_alone(run, probe):
 
 
 def only_class_row_wrong(symptom):
-    """Whether the patches' rows are right in every case."""
+    """Return whether the patches' rows are right in every case."""
     return symptom.stage == "value" and all(
         close(case.outcome.tensor[1:], case.expected.tensor[1:], case.probe.dtype) for case in symptom.cases
     )

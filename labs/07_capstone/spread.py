@@ -26,7 +26,7 @@ ex = exercise(
 
 @ex.maker
 def runs(normal, A=0, S=0, lost=(), junk=0.0, dtype=torch.float32, **given):
-    """Where a run is ``lost`` its score is ``junk``."""
+    """Make the scores of the runs; a ``lost`` run has ``junk`` for a score."""
     finished = torch.ones(A, S, dtype=torch.bool)
     for place in lost:
         finished[place] = False

@@ -57,6 +57,18 @@ def returns_nothing(symptom: Symptom) -> bool:
     return symptom.case.outcome.kind == "NoneType"
 
 
+def is_no_tensor(symptom: Symptom) -> bool:
+    """Return whether something came back that is not a tensor."""
+    return symptom.stage == "returns a tensor" and not returns_nothing(symptom)
+
+
+def is_another_float(symptom: Symptom) -> bool:
+    """Return whether inputs without a floating-point type gave numbers of another one than float32."""
+    if symptom.stage != "dtype" or symptom.case.probe.dtype is not None:
+        return False
+    return is_real(symptom.case.outcome.value) and symptom.case.expected.tensor.dtype == torch.float32
+
+
 def is_transposed(symptom: Symptom) -> bool:
     """Return whether the axes have the right sizes in another order."""
     if symptom.stage != "shape":
@@ -103,6 +115,16 @@ COMMON = (
         "nothing returned",
         "The function ends without a return statement, so Python returns None.",
         shows=returns_nothing,
+    ),
+    Mistake(
+        "a result that is no tensor",
+        "The right numbers in a list or a tuple are not yet a tensor: torch.tensor(...) makes one of them.",
+        shows=is_no_tensor,
+    ),
+    Mistake(
+        "another type than float32",
+        "The inputs are whole numbers and the result is asked for in float32: convert it at the end.",
+        shows=is_another_float,
     ),
     Mistake(
         "axes in another order",

@@ -44,21 +44,6 @@ def wrong_only_in_half_precision(symptom: Symptom) -> bool:
     return wrong_only_where(_is_half)(symptom)
 
 
-def is_another_float(symptom: Symptom) -> bool:
-    """Return whether the result has floating-point numbers of another type than the one asked for.
-
-    Args:
-        symptom: the point at which judging stopped.
-    """
-    got, want = symptom.case.outcome.value, symptom.case.expected.value
-    return (
-        symptom.stage == "dtype"
-        and got is not None
-        and want is not None
-        and got.is_floating_point() == want.is_floating_point()
-    )
-
-
 def bends_the_gradient(symptom: Symptom) -> bool:
     """Return whether a gradient reaches every input, but a wrong one.
 

@@ -22,7 +22,7 @@ class Best(NamedTuple):
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What the log-probability of ``length`` tokens is divided by: Wu et al. 2016, equation (14).
+    """The divisor of the log-probability of ``length`` tokens: Wu et al. 2016, equation (14).
 
     ``((5 + length) / (5 + 1)) ** alpha``. With ``alpha=0`` short sequences win, since every further token
     lowers their probability; Vaswani et al. 2017, section 6.1, use 0.6.

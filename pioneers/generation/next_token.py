@@ -12,7 +12,7 @@ Forward = Callable[[Tensor, Sequence[KVCache] | None], Tensor]
 
 
 class LanguageModel(Protocol):
-    """What generation needs of a language model: GPT has it.
+    """The interface that generation needs of a language model, as GPT has it.
 
     Beside the methods: ``config`` with a ``max_seq_len``, ``training``, and ``lm_head``, which makes logits
     of hidden states.

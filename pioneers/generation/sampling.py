@@ -52,7 +52,7 @@ def sample(logits: Tensor, *, generator: torch.Generator | None = None) -> Tenso
 def sampler(
     *, temperature: float, top_k: int | None, top_p: float | None, seed: int, device: torch.device
 ) -> Callable[[Tensor], Tensor]:
-    """What draws one token per row: logits ``(B, V)`` → ids ``(B,)``, by the arguments of ``generate``.
+    """Make a function that draws one token per row, logits ``(B, V)`` → ids ``(B,)``, as ``generate`` asks.
 
     Raises:
         ValueError: as in :func:`filter_logits`.

@@ -12,7 +12,7 @@ from pioneers.generation.sampling import sampler
 
 
 class Spells(Protocol):
-    """What makes bytes of token ids: the byte-level tokenizers do."""
+    """A tokenizer that turns token ids into bytes, as the byte-level ones do."""
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of token ids."""

@@ -179,7 +179,7 @@ def _in_chunks(q: Tensor, k: Tensor, v: Tensor, dropout: float, scale: float | N
 
 
 def _learns(*tensors: Tensor) -> bool:
-    """Whether a gradient is wanted: going back is where the fused kernel is slow."""
+    """Return whether a gradient is wanted: the fused kernel is slow in the backward pass."""
     return torch.is_grad_enabled() and any(x.requires_grad for x in tensors)
 
 

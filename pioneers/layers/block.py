@@ -113,7 +113,7 @@ class TransformerBlock(nn.Module):
         return self._add(x, h, self.norm_ffn, self.norm_ffn_out)
 
     def _normed(self, x: Tensor, norm: nn.Module) -> Tensor:
-        """What a layer reads: x itself where the norm comes after the sum."""
+        """The input of a layer: x itself where the norm comes after the sum."""
         return x if self.norm_placement == "post" else norm(x)
 
     def _add(self, x: Tensor, h: Tensor, norm: nn.Module, norm_out: nn.Module) -> Tensor:

@@ -1,4 +1,4 @@
-"""How weights start."""
+"""Initial weights."""
 
 import math
 

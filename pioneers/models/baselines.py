@@ -1,4 +1,4 @@
-"""What came before: an LSTM language model and a small residual convolutional network, to compare with."""
+"""Earlier models to compare with: an LSTM language model and a small residual convolutional network."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn

@@ -148,7 +148,7 @@ class MaskedLMHead(nn.Module):
 
 
 class PretrainingLogits(NamedTuple):
-    """What BERT predicts while it is pretrained.
+    """The two predictions of BERT in pretraining.
 
     Attributes:
         masked_lm: logits of the hidden tokens, ``(B, T, V)``, or ``(M, V)`` for M chosen ones.

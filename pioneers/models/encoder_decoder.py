@@ -1,4 +1,4 @@
-"""What the Transformer and T5 have in common: training in one call, generation with caches."""
+"""The common base of the Transformer and T5: training in one call, generation with caches."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,7 +32,7 @@ class EncoderDecoderModel(nn.Module):
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
         ``mask`` is that of the source, as in :meth:`encode`. With ``caches`` (one per block, from
-        :meth:`new_caches`) the ids are the next T of a longer sequence, and the keys and values of the memory
+        ``new_caches``) the ids are the next T of a longer sequence, and the keys and values of the memory
         are computed once, by the first call.
         """
         raise NotImplementedError

@@ -38,7 +38,7 @@ class ClassificationHead(nn.Module):
 
 
 class SpanHead(nn.Module):
-    """Where an answer starts and ends: two scores per token. Devlin et al. 2019, section 4.2.
+    """Two scores per token, for the start and the end of an answer. Devlin et al. 2019, section 4.2.
 
     Args:
         d_model: D.

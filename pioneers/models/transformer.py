@@ -123,7 +123,7 @@ class Transformer(EncoderDecoderModel):
         """``target_ids (B, T)`` and ``memory (B, S, D)`` → logits ``(B, T, V)`` for the next tokens.
 
         ``mask`` is that of the source, as in :meth:`encode`. With ``caches`` (one per block, from
-        :meth:`new_caches`) the ids are the next T of a longer sequence, and the keys and values of the memory
+        ``new_caches``) the ids are the next T of a longer sequence, and the keys and values of the memory
         are computed once, by the first call.
         """
         x = self.embed(target_ids, caches[0].length if caches else 0)  # (B, T, D)

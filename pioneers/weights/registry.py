@@ -1,4 +1,4 @@
-"""What can be in a folder: our models, and the foreign models that compute the same.
+"""The models that a folder can hold: ours, and the foreign ones that compute the same.
 
 A foreign model is one file of this package, such as ``gpt2.py``, and its name in the import of
 ``pioneers/weights/pretrained.py``. The file holds

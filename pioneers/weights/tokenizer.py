@@ -62,7 +62,7 @@ def save_tokenizer(tokenizer: ByteLevelBPE | WordPiece, folder: str | os.PathLik
 
 
 def _lowercase(folder: Path) -> bool:
-    """Whether the vocabulary is for text in lower case, as Hugging Face notes it; BERT's first one is."""
+    """Read whether the vocabulary is for lower-case text: it is where nothing says otherwise."""
     path = folder / "tokenizer_config.json"
     return bool(read_json(path).get("do_lower_case", True)) if path.is_file() else True
 

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
+from pioneers.checks.diagnosing import is_another_float, is_no_tensor
 from pioneers.checks.exercise import Case, Outcome, Probe, Symptom
 from pioneers.checks.symptoms import (
     bends_the_gradient,
-    is_another_float,
     wrong_on,
     wrong_only_in_half_precision,
     wrong_only_where,
@@ -51,6 +51,18 @@ def test_another_float(got, shows) -> None:
     other = Case(Probe("three", {"n": 3}), Outcome(torch.ones(3, dtype=got)), Outcome(torch.ones(3)))
     assert is_another_float(stopped(other, stage="dtype")) == shows
     assert not is_another_float(stopped(other, stage="value"))
+
+
+def test_another_float_concerns_whole_numbers_alone() -> None:
+    double = Outcome(torch.ones(3, dtype=torch.float64))
+    asked = Case(Probe("real", {"x": torch.ones(3)}), double, Outcome(torch.ones(3)))
+    assert not is_another_float(stopped(asked, stage="dtype"))
+
+
+@pytest.mark.parametrize(("kind", "shows"), [("list", True), ("NoneType", False)])
+def test_a_result_that_is_no_tensor(kind, shows) -> None:
+    other = Case(Probe("three", {"n": 3}), Outcome(kind=kind), Outcome(torch.ones(3)))
+    assert is_no_tensor(stopped(other, stage="returns a tensor")) == shows
 
 
 @pytest.mark.parametrize(
