@@ -13,7 +13,7 @@ import torch
 
 from experiments.common import run
 from experiments.common_mnist import accuracy, mnist_parts, train
-from experiments.vit_convnet import CONFIG, ENTRIES, build
+from experiments.vit_convnet import CONFIG, IMAGES, KINDS, build
 
 APART = 100  # added to the seed: what is chosen here is judged with other weights and other images
 LEARNING_RATES = (3e-3, 9e-3, 2.7e-2, 8.1e-2, 0.243, 0.729)
@@ -23,25 +23,17 @@ CASES = {
         "images": images,
         "lr": lr,
     }
-    for kind, sizes in ENTRIES.items()
-    for images, lr in product(sizes, LEARNING_RATES)
+    for kind, images, lr in product(KINDS, IMAGES, LEARNING_RATES)
 }
 
 
 def one_case(
-    *,
-    seed: int,
-    kind: str,
-    images: int,
-    vit: Mapping[str, int],
-    vit14: Mapping[str, int],
-    convnet: Mapping[str, int],
-    **recipe: Any,
+    *, seed: int, kind: str, images: int, vit: Mapping[str, int], convnet: Mapping[str, int], **recipe: Any
 ) -> dict[str, float]:
     """Train one model; its accuracy on the validation images."""
     seed += APART
     parts = mnist_parts(images, seed)
-    model = build(kind, seed, {"vit": vit, "vit14": vit14, "convnet": convnet})
+    model = build(kind, seed, {"vit": vit, "convnet": convnet})
     return {"validation": accuracy(train(model, parts.train, seed, **recipe), parts.validation)}
 
 
