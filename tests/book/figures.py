@@ -9,7 +9,12 @@ from pioneers.analysis import attention_rollout
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 WIDTHS, PLACES, TOKENS = [4, 64, 1024], 11, ["[CLS]", "the", "cat", "sat", "[SEP]"]
-TREE = {"": {"A": 0.6, "B": 0.4}, "A": {"x": 0.4, "y": 0.35, "z": 0.25}, "B": {"x": 0.9, "y": 0.1}}
+TREE = {
+    "": {"A": 0.6, "B": 0.4},
+    "A": {"x": 0.4, "y": 0.35, "z": 0.25},
+    "B": {"x": 0.9, "y": 0.1},
+    "Bx": {"!": 0.9, "z": 0.1},  # one beam never comes here, and ends a step earlier
+}
 TIMES = {"low": 5, "lower": 2, "newest": 6, "widest": 3}
 
 

@@ -297,9 +297,13 @@ def test_beam(show):
     assert [float(p) for p in cells(page, "td.numbers")] == [0.36, 0.24, 0.21, 0.15, 0.04]
     assert page.locator("svg line.kept").count() == 4
     page.get_by_role("button", name="Next").click()
-    assert "over: “B x !” with probability 0.3600" in sentence(page)
-    assert sorted(cells(page, "td:last-child")) == ["finished", "finished"]
+    assert sorted(cells(page, "td:last-child")) == ["finished", "finished", "kept"]
+    page.get_by_role("button", name="Next").click()
+    assert "over: “B x !” with probability 0.3240" in sentence(page)
+    assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
     page.get_by_role("group", name="Beams").get_by_label("1").click()
+    assert page.get_by_label("Steps").input_value() == "3"
+    assert page.get_by_role("button", name="Next").get_attribute("aria-disabled") == "true"
     assert "over: “A x !” with probability 0.2400" in sentence(page)
 
 

@@ -5,9 +5,9 @@ Interactive.figure("beam", "Beam search as a tree", (panel, data, say) => {
   const { make, drawing, choice, stepper, range } = Interactive;
   const sizes = Object.keys(data.searches);
   const LINE = 20, COLUMN = 104, TOP = 16, LETTER = 7.5;
-  const longest = Math.max(...sizes.map(size => data.searches[size].length));
-  const beams = choice("Beams", sizes, () => update());
-  const step = stepper("Steps", longest, () => update(), 1);
+  const last = () => data.searches[sizes[beams.value]].length;
+  const beams = choice("Beams", sizes, () => { step.last = last(); update(); });
+  const step = stepper("Steps", last(), () => update(), 1);
   const tree = make("div", { class: "wide-drawing", tabindex: 0, role: "group", "aria-label": "Tree, scrolls sideways" });
   const list = make("tbody");
   panel.append(beams.element, step.element, tree, make("p", { class: "legend" },
@@ -61,7 +61,7 @@ Interactive.figure("beam", "Beam search as a tree", (panel, data, say) => {
 
   function update() {
     const width = Number(sizes[beams.value]), steps = data.searches[width], found = data.found[width];
-    const now = Math.min(step.value, steps.length), rounds = follow(steps, width);
+    const now = step.value, rounds = follow(steps, width);
     tree.replaceChildren(draw(steps, rounds, now));
     tree.scrollLeft = tree.scrollWidth;
     const round = now ? rounds[now - 1] : [];

@@ -55,7 +55,11 @@ const Interactive = (() => {
     };
     limit();
     steps.element.append(make("span", { class: "moves" }, back, next));
-    return steps;
+    return {
+      element: steps.element,
+      get value() { return steps.value; },
+      set last(number) { last = number; steps.max = last; limit(); },
+    };
   }
 
   /** One of several values, as radio buttons. */
