@@ -6,12 +6,12 @@ Every page's article goes into one document. What a page calls ``#place`` is cal
 """
 
 import posixpath
+import re
 import shutil
 import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import yaml
 from bs4 import BeautifulSoup, Tag
 from playwright.sync_api import sync_playwright
 
@@ -19,35 +19,15 @@ ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
 PDF = ROOT / "_build" / "pioneering_transformers.pdf"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-PRINT = """
-@page { size: A4; margin: 18mm 16mm; }
-article { break-before: page; max-width: none; }
-article:first-of-type { break-before: auto; }
-.headerlink, .copybtn, .sd-sphinx-override.sd-badge { display: none !important; }
-pre, .math { white-space: pre-wrap; }
-img, svg, table, .math { max-width: 100%; }
-/* What scrolls on a screen would be cut off on paper. */
-pre, .pst-scrollable-table-container, [style*="overflow-x"] { overflow: visible !important; }
-.katex { font-size: 1em; }
-dl.py table { font-size: 0.7em; }
-figure, img, pre, tr { break-inside: avoid; }
-h1, h2, h3, h4, h5, h6, dt { break-after: avoid; }
-details.hide > summary { display: none !important; } /* of code that a screen can fold */
-"""
+PAGES = "article { break-before: page; max-width: none } article:first-of-type { break-before: auto }"
 FOOT = (
     """<div style="width: 100%; font-size: 8px; text-align: center"><span class="pageNumber"></span></div>"""
 )
 
 
-def pages(entry: dict) -> list[str]:
-    """The pages of an entry of the table of contents, in their order."""
-    below = [
-        page
-        for key in ("parts", "chapters", "sections")
-        for part in entry.get(key, ())
-        for page in pages(part)
-    ]
-    return [entry[key] for key in ("root", "file") if key in entry] + below
+def pages() -> list[str]:
+    """The pages of the table of contents, in their order."""
+    return re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
 
 
 def article(page: str, known: set[str]) -> Tag:
@@ -84,14 +64,14 @@ def address(page: str, written: str, known: set[str]) -> str:
 
 def join() -> str:
     """All pages in the dress of the opening page."""
-    order = pages(yaml.safe_load((ROOT / "_toc.yml").read_text()))
+    order = pages()
     whole = BeautifulSoup((HTML / f"{order[0]}.html").read_text(encoding="utf-8"), "html.parser")
     for element in whole.select("script"):
         element.decompose()
     for element in whole.select("link[href]"):
         element["href"] = address(order[0], element["href"], set())
     whole.html["data-theme"] = "light"
-    whole.head.append(BeautifulSoup(f"<style>{PRINT}</style>", "html.parser"))
+    whole.head.append(BeautifulSoup(f"<style>{PAGES}</style>", "html.parser"))
     whole.body.clear()
     for page in order:
         whole.body.append(article(page, set(order)))

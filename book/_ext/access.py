@@ -3,7 +3,6 @@
 - The line that opens a hidden cell is named by its own words.
 - The lines of a long signature are lines, not a list of definitions without terms.
 - Entries of the bibliography are items of a list; the role that Docutils gives them is no longer in use.
-- Formulas and tables that scroll can be reached by keyboard.
 - A source's links back to the reference lead there, from whichever module the reference takes a name. The
   list of sources has items only, no lists between them.
 """
@@ -49,7 +48,6 @@ def mend_sources(app, pagename, templatename, context, doctree):
 
 def setup(app):
     app.add_node(HideCodeCellNode, override=True, html=(visit_hidden, depart_HideCellInput))
-    app.add_js_file("scroll.js", loading_method="defer")
     app.connect("html-page-context", mend_markup)
     app.connect("html-page-context", mend_sources)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

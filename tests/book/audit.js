@@ -28,13 +28,33 @@ globalThis.audit = {
       .concat(`page of ${document.documentElement.scrollWidth}px`);
   },
 
-  // What can be scrolled but not reached by Tab. An element without content has nothing to scroll to.
-  unreachable() {
+  // What can be scrolled. An element without content has nothing to scroll to.
+  scrolling() {
     const scrolls = element =>
       element.scrollWidth > element.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(element).overflowX);
-    return [...document.querySelectorAll("main *")]
-      .filter(element => element.clientWidth && scrolls(element) && element.tabIndex < 0)
+    return [...document.querySelectorAll("main *")].filter(element => element.clientWidth && scrolls(element));
+  },
+
+  // What can be scrolled but not reached by Tab.
+  unreachable() {
+    return this.scrolling().filter(element => element.tabIndex < 0)
       .filter(element => !element.querySelector("a[href], button, input, summary, [tabindex='0']"))
+      .map(element => element.outerHTML.slice(0, 200));
+  },
+
+  // What can be scrolled and looks as if it could not: it does not fade.
+  unseen() {
+    return this.scrolling().filter(element => getComputedStyle(element).maskImage === "none")
+      .map(element => element.outerHTML.slice(0, 200));
+  },
+
+  // What paper would cut off.
+  clipped() {
+    const paper = document.documentElement.clientWidth;
+    const cut = element => element.getBoundingClientRect().right > paper + 1
+      || (element.scrollWidth > element.clientWidth + 1 && getComputedStyle(element).overflowX !== "visible");
+    return [...document.querySelectorAll("article :is(pre, table, img, svg, .katex-display, .katex-base)")]
+      .filter(element => element.clientWidth && cut(element))
       .map(element => element.outerHTML.slice(0, 200));
   },
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import http.server
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,17 @@ import pytest
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *arguments):
         pass
+
+    def send_error(self, code, *arguments):
+        """As GitHub does, show the site's own page in place of one that is missing."""
+        page = Path(self.directory, "course", "404.html")
+        if code != 404 or not page.is_file():
+            super().send_error(code, *arguments)
+            return
+        self.send_response(404)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(page.read_bytes())
 
 
 @contextlib.contextmanager

@@ -80,6 +80,50 @@ def test_every_table_is_a_table(pages):
     assert not raw
 
 
+def test_every_page_says_what_it_is_about(html, pages):
+    words = {}
+    for path, page in pages.items():
+        if path == html / "index.html":  # leads to the first page
+            continue
+        metas = page.select("meta[content]")
+        tags = {meta.get("name") or meta.get("property"): meta["content"] for meta in metas}
+        words[path] = tags["description"]
+        assert len(tags["description"]) > 20 and "<" not in tags["og:title"], path
+        assert (path.parent / urlsplit(tags["og:image"]).path).resolve().is_file() or "//" in tags["og:image"]
+        assert (path.parent / page.select_one("link[rel~=icon]")["href"]).resolve().is_file()
+    assert len(set(words.values())) > 0.9 * len(words)
+
+
+def test_neither_a_gap_nor_a_deeper_page_shifts_a_chapter(root, monkeypatch):
+    monkeypatch.syspath_prepend(root / "book" / "_ext")
+    from chapters import chapters
+
+    names = ["book/index", "lectures/02_a", "lectures/02_a_deeper", "lectures/02_b", "lectures/13_c"]
+    assert chapters(names) == dict(zip(names[1:], ["2", "2b", "2c", "13"], strict=True))
+
+
+def test_chapters_are_numbered_everywhere(root, html, pages):
+    seen, numbers = Counter(), {}
+    for name in re.findall(r"file: (lectures/\S+)", (root / "_toc.yml").read_text()):
+        chapter = str(int(re.search(r"\d+", name)[0]))
+        numbers[html / f"{name}.html"] = chapter + "".join("abcdefgh"[seen[chapter]]).strip("a")
+        seen[chapter] += 1
+    assert {"1", "6", "6b", "9", "9b", "13", "13b"} <= set(numbers.values())
+    links = 0
+    for path, page in pages.items():
+        for entry in page.select(".bd-docs-nav a[href*='lectures/']"):
+            assert entry.text.startswith(f"{numbers[(path.parent / entry['href']).resolve()]} ")
+        for link in page.select("article a:has(.chapter)"):
+            number = numbers[(path.parent / urlsplit(link["href"]).path).resolve()]
+            assert link.text.endswith(f" (ch.\N{NO-BREAK SPACE}{number})")
+            links += 1
+        if path in numbers:
+            assert page.select_one("article h1 .section-number").text == f"{numbers[path]} "
+            counted = page.select("article .caption-number, article .eqno")
+            assert all(re.match(rf"(Fig\. |\(){numbers[path]}\.\d", number.text) for number in counted)
+    assert links > 100
+
+
 def test_every_lecture_offers_its_notebook(html, pages):
     lectures = [path for path in pages if path.parent.name == "lectures"]
     assert lectures

@@ -52,8 +52,9 @@ def test_nothing_is_wider_than_the_screen(visit):
     assert not {where: found for where, found in visit.wide.items() if found}
 
 
-def test_whatever_scrolls_can_be_reached_by_keyboard(visit):
+def test_whatever_scrolls_shows_it_and_can_be_reached_by_keyboard(visit):
     assert visit.unreachable == []
+    assert visit.unseen == []
 
 
 def test_breaks_no_rule_of_accessibility(visit):
@@ -120,6 +121,6 @@ def test_faults_are_found(browser, tmp_path, fault):
         "no alt text": rules & {"image-alt"},
         "pale text": rules & {"color-contrast"},
         "pale code": rules & {"color-contrast"},
-        "a scrolling box": visit.unreachable,
+        "a scrolling box": visit.unreachable and visit.unseen,
     }
     assert {name for name, found in seen.items() if found} >= {fault}

@@ -4,7 +4,6 @@ import importlib.util
 from urllib.parse import unquote
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 
 
@@ -21,11 +20,10 @@ def whole(printer, html):
     return BeautifulSoup(printer.join(), "html.parser")
 
 
-def test_every_page_is_there_once_in_order(printer, whole, root):
-    toc = yaml.safe_load((root / "_toc.yml").read_text())
-    order = printer.pages(toc)
-    assert order[0] == toc["root"]
-    assert len(order) == len(set(order)) == (root / "_toc.yml").read_text().count("file: ") + 1
+def test_every_page_is_there_once_in_order(printer, whole):
+    order = printer.pages()
+    assert order[0] == "book/index"
+    assert len(order) == len(set(order)) > 40
     assert [article["id"] for article in whole.select("article")] == order
 
 

@@ -74,8 +74,8 @@ class Visit:
             self.page.set_viewport_size({"width": width, "height": 800})
             self.wide[name] = self.page.evaluate("audit.wide()")
         for _ in range(10):  # the theme looks for what scrolls some time after a change of width
-            self.unreachable = self.page.evaluate("audit.unreachable()")
-            if not self.unreachable:
+            self.unreachable, self.unseen = self.page.evaluate("[audit.unreachable(), audit.unseen()]")
+            if not self.unreachable + self.unseen:
                 break
             self.page.wait_for_timeout(500)
         self.page.evaluate("audit.simplify()")

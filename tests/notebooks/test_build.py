@@ -42,7 +42,7 @@ class Book:
         self.folder = folder
         for name in ("Makefile", "_config.yml", "constraints.txt", "pyproject.toml"):
             shutil.copy2(root / name, folder / name)
-        for name in ("_ext", "_static", "_templates", "references.bib"):
+        for name in ("_ext", "_static", "_templates", "screenshots", "404.html", "references.bib"):
             copy = shutil.copytree if (root / "book" / name).is_dir() else shutil.copy2
             (folder / "book").mkdir(exist_ok=True)
             copy(root / "book" / name, folder / "book" / name)
