@@ -20,7 +20,9 @@ def main(words: list[str]) -> None:
     parser = ArgumentParser("python labs/course.py", description="Put labs into an nbgrader course.")
     parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
     parser.add_argument("labs", metavar="LAB", nargs="+", help="such as 01_self_attention")
-    parser.add_argument("--replace", action="store_true", help="overwrite notebooks that differ from the labs")
+    parser.add_argument(
+        "--replace", action="store_true", help="overwrite notebooks that differ from the labs"
+    )
     args = parser.parse_args(words)
     known = [source.parent.name for source in release.sources()]
     if unknown := [name for name in args.labs if name not in known]:
