@@ -4,7 +4,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def causal_mask(num_queries: int, num_keys: int) -> Tensor:
-    """Boolean mask (T, S): the queries, the last T tokens, see what came before."""
+    """Boolean mask (T, S): the queries, the last T tokens,
+    see what came before."""
     return torch.ones(num_queries, num_keys, dtype=torch.bool).tril(num_keys - num_queries)
 '''
 ex = exercise("1.4", ANSWER, points=8, minutes=8, difficulty=1, reread="sec-causal", equation="eq-mask")

@@ -6,8 +6,11 @@ from pioneers.checks.building import exercise
 from pioneers.checks.diagnosing import has_nan_gradient
 
 ANSWER = '''
-def masked_attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
-    """Attention under a boolean mask (..., T, S); a row with no True gives zeros."""
+def masked_attention(
+    q: Tensor, k: Tensor, v: Tensor, mask: Tensor
+) -> Tensor:
+    """Attention under a boolean mask (..., T, S);
+    a row with no True gives zeros."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
     return weights.masked_fill(~mask, 0.0) @ v

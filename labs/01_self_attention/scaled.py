@@ -9,7 +9,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    """Scaled attention: q (..., T, K), k (..., S, K), v (..., S, V) → (..., T, V)."""
+    """Scaled attention: q (..., T, K), k (..., S, K),
+    v (..., S, V) → (..., T, V)."""
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
     return scores.softmax(dim=-1) @ v
 '''

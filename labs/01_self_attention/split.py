@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """(B, T, H·K) → (B, H, T, K); head h owns the h-th block of K numbers."""
+    """(B, T, H·K) → (B, H, T, K);
+    head h owns the h-th block of K numbers."""
     B, T, D = x.shape
     return x.reshape(B, T, num_heads, D // num_heads).transpose(1, 2)
 '''

@@ -4,7 +4,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def alibi_bias(num_heads: int, num_queries: int, num_keys: int) -> Tensor:
-    """ALiBi's bias (H, T, S); the queries are the last T of the S positions."""
+    """ALiBi's bias (H, T, S);
+    the queries are the last T of the S positions."""
     slopes = 2.0 ** (-8 * torch.arange(1, num_heads + 1) / num_heads)
     queries = torch.arange(num_keys - num_queries, num_keys)
     distances = (queries[:, None] - torch.arange(num_keys)).abs()

@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def distance_bucket(relative: Tensor, num_buckets: int, max_distance: int) -> Tensor:
-    """The bucket of each relative position (key minus query), for a decoder."""
+def distance_bucket(
+    relative: Tensor, num_buckets: int, max_distance: int
+) -> Tensor:
+    """The bucket of each relative position (key minus query),
+    for a decoder."""
     distance, exact = (-relative).clamp(min=0), num_buckets // 2
     share = (distance.clamp(min=1) / exact).log() / math.log(max_distance / exact)
     far = exact + ((num_buckets - exact) * share).floor().long()

@@ -5,7 +5,9 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def geglu(x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor) -> Tensor:
+def geglu(
+    x: Tensor, w_gate: Tensor, w_up: Tensor, w_down: Tensor
+) -> Tensor:
     """Gated feed-forward network with exact GELU: x (..., D) → (..., D)."""
     gate = x @ w_gate
     gelu = gate * (1 + torch.erf(gate / math.sqrt(2))) / 2

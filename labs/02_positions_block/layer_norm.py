@@ -7,8 +7,11 @@ from pioneers.checks.rng import normals
 from pioneers.checks.symptoms import bends_the_gradient, wrong_on, wrong_only_in_half_precision
 
 ANSWER = '''
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    """Normalise each vector of x (..., D), then rescale it with gain and bias (D,)."""
+def layer_norm(
+    x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5
+) -> Tensor:
+    """Normalise each vector of x (..., D),
+    then rescale it with gain and bias (D,)."""
     h = x.float()
     centred = h - h.mean(-1, keepdim=True)
     variance = centred.square().mean(-1, keepdim=True)

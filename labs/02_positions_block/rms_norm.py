@@ -8,7 +8,8 @@ from pioneers.checks.symptoms import bends_the_gradient, wrong_only_in_half_prec
 
 ANSWER = '''
 def rms_norm(x: Tensor, gain: Tensor, eps: float = 1e-6) -> Tensor:
-    """Divide each vector of x (..., D) by its root mean square, then multiply by gain (D,)."""
+    """Divide each vector of x (..., D) by its root mean square,
+    then multiply by gain (D,)."""
     h = x.float()
     return (gain * h / (h.square().mean(-1, keepdim=True) + eps).sqrt()).to(x.dtype)
 '''

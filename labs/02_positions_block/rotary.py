@@ -11,7 +11,8 @@ from pioneers.checks.symptoms import wrong_only_in_half_precision
 
 ANSWER = '''
 def rotary(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Turn each vector of x (..., T, K) by its position; channels i and i + K/2 form a plane."""
+    """Turn each vector of x (..., T, K) by its position;
+    channels i and i + K/2 form a plane."""
     half = x.shape[-1] // 2
     theta = base ** (-torch.arange(half, device=x.device) / half)
     angles = positions[:, None] * theta

@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """The matrix (D, D) with p_t M = p_(t + offset) for the sinusoids of 2.1."""
+def shift_matrix(
+    offset: int, d_model: int, base: float = 10000.0
+) -> Tensor:
+    """The matrix (D, D) with p_t M = p_(t + offset),
+    for the sinusoids of 2.1."""
     angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     rows = torch.stack((angles.cos(), -angles.sin(), angles.sin(), angles.cos()), dim=-1)
     return torch.block_diag(*rows.view(-1, 2, 2))

@@ -5,7 +5,9 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def sinusoids(positions: Tensor, d_model: int, base: float = 10000.0) -> Tensor:
+def sinusoids(
+    positions: Tensor, d_model: int, base: float = 10000.0
+) -> Tensor:
     """The vectors (T, D) of the given positions (T,)."""
     omega = base ** (-torch.arange(0, d_model, 2, device=positions.device) / d_model)
     angles = positions[:, None] * omega

@@ -16,7 +16,8 @@ def beam_search(
     log_probs: Tensor, num_beams: int, alpha: float,
     start_id: int, stop_id: int, pad_id: int, max_new_tokens: int,
 ) -> Tensor:
-    """The best text (max_new_tokens,) that a beam finds, padded behind its stop token."""
+    """The best text (max_new_tokens,) that a beam finds,
+    padded behind its stop token."""
     table, beam, finished, stopped = log_probs.tolist(), [(0.0, [])], [], 0
     for length in range(1, max_new_tokens + 1):
         candidates = []

@@ -3,7 +3,9 @@
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def bleu(found: tuple[tuple[int, ...], ...], wanted: tuple[tuple[int, ...], ...]) -> Tensor:
+def bleu(
+    found: tuple[tuple[int, ...], ...], wanted: tuple[tuple[int, ...], ...]
+) -> Tensor:
     """BLEU of translations with one reference each, from 0 to 100."""
     product = 1.0
     for n in range(1, 5):

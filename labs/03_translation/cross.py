@@ -10,9 +10,15 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def cross_attention(
-    x: Tensor, memory: Tensor, w_q: Tensor, w_k: Tensor, w_v: Tensor, lengths: Tensor
+    x: Tensor,
+    memory: Tensor,
+    w_q: Tensor,
+    w_k: Tensor,
+    w_v: Tensor,
+    lengths: Tensor,
 ) -> Tensor:
-    """One head of cross-attention from x (B, T, D) to memory (B, S, D), its padding hidden."""
+    """One head of cross-attention from x (B, T, D) to memory (B, S, D),
+    its padding hidden."""
     q, k, v = x @ w_q, memory @ w_k, memory @ w_v
     scores = q @ k.mT / math.sqrt(k.shape[-1])
     real = torch.arange(memory.shape[1], device=x.device) < lengths[:, None, None]

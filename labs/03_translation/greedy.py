@@ -12,8 +12,15 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def greedy(log_probs: Tensor, start_id: int, stop_id: int, pad_id: int, max_new_tokens: int) -> Tensor:
-    """The most probable token at each step, (B, max_new_tokens), padded behind each row's stop token."""
+def greedy(
+    log_probs: Tensor,
+    start_id: int,
+    stop_id: int,
+    pad_id: int,
+    max_new_tokens: int,
+) -> Tensor:
+    """The most probable token at each step, (B, max_new_tokens),
+    padded behind each row's stop token."""
     rows = torch.arange(len(log_probs), device=log_probs.device)
     last, over = torch.full_like(rows, start_id), torch.zeros_like(rows, dtype=torch.bool)
     tokens = []

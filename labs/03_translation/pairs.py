@@ -7,7 +7,9 @@ one whose pieces come first wins: the smaller left id, then the smaller right id
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def best_pair(words: tuple[tuple[int, ...], ...], times: tuple[int, ...]) -> Tensor:
+def best_pair(
+    words: tuple[tuple[int, ...], ...], times: tuple[int, ...]
+) -> Tensor:
     """The pair of pieces (2,) that byte-pair encoding joins next."""
     counts = Counter()
     for word, n in zip(words, times, strict=True):

@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def learning_rate(updates: Tensor, d_model: int, warmup_steps: int) -> Tensor:
-    """The paper's learning rate at each of the updates (N,), the first of which is 1."""
+def learning_rate(
+    updates: Tensor, d_model: int, warmup_steps: int
+) -> Tensor:
+    """The paper's learning rate at each of the updates (N,),
+    the first of which is 1."""
     s = updates.float()
     return d_model**-0.5 * torch.minimum(s**-0.5, s * warmup_steps**-1.5)
 '''

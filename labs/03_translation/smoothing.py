@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def smoothed_loss(logits: Tensor, targets: Tensor, smoothing: float = 0.1) -> Tensor:
-    """Cross-entropy with smoothed labels, in nats per real token: (B, T, V) and (B, T) → ()."""
+def smoothed_loss(
+    logits: Tensor, targets: Tensor, smoothing: float = 0.1
+) -> Tensor:
+    """Cross-entropy with smoothed labels, in nats per real token:
+    (B, T, V) and (B, T) → ()."""
     real = targets != -100
     log_p = logits[real].log_softmax(dim=-1)
     of_right = log_p.gather(1, targets[real][:, None])[:, 0]

@@ -6,8 +6,13 @@ A word is a tuple of letter ids below ``num_letters``; merge ``i`` makes the pie
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def encode(word: tuple[int, ...], merges: tuple[tuple[int, int], ...], num_letters: int) -> Tensor:
-    """The ids of a word after all merges, in the order in which they were learned."""
+def encode(
+    word: tuple[int, ...],
+    merges: tuple[tuple[int, int], ...],
+    num_letters: int,
+) -> Tensor:
+    """The ids of a word after all merges,
+    in the order in which they were learned."""
     for new, pair in enumerate(merges, start=num_letters):
         joined = []
         for piece in word:

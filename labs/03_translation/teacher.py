@@ -5,8 +5,11 @@ from torch.nn.functional import pad
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def teacher_forcing(target_ids: Tensor, start_id: int, stop_id: int, pad_id: int) -> Tensor:
-    """Decoder inputs and targets (2, B, T+1) of a padded batch of translations (B, T)."""
+def teacher_forcing(
+    target_ids: Tensor, start_id: int, stop_id: int, pad_id: int
+) -> Tensor:
+    """Decoder inputs and targets (2, B, T+1) of a padded batch of
+    translations (B, T)."""
     real = target_ids != pad_id
     inputs = F.pad(target_ids, (1, 0), value=start_id)
     targets = F.pad(target_ids.where(real, -100), (0, 1), value=-100)

@@ -11,8 +11,11 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def cached_attention(q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Tensor) -> Tensor:
-    """Causal attention of T new tokens over P earlier ones and themselves, (B, H, T, L)."""
+def cached_attention(
+    q: Tensor, k: Tensor, v: Tensor, past_k: Tensor, past_v: Tensor
+) -> Tensor:
+    """Causal attention of T new tokens over P earlier ones and themselves,
+    (B, H, T, L)."""
     P, T = past_k.shape[2], q.shape[2]
     k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
     scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])

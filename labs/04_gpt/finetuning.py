@@ -10,14 +10,20 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def finetuning_loss(
-    logits: Tensor, labels: Tensor, lm_logits: Tensor, input_ids: Tensor, extract: Tensor, lm_weight: float = 0.5
+    logits: Tensor,
+    labels: Tensor,
+    lm_logits: Tensor,
+    input_ids: Tensor,
+    extract: Tensor,
+    lm_weight: float = 0.5,
 ) -> Tensor:
-    """Cross-entropy of the labels (B,), plus lm_weight times the language-model loss of the rows."""
+    """Cross-entropy of the labels (B,),
+    plus lm_weight times the language-model loss of the rows."""
     places = torch.arange(input_ids.shape[1], device=input_ids.device)
     targets = input_ids.masked_fill(places > extract[:, None], -100)
     lm = F.cross_entropy(lm_logits[:, :-1].transpose(1, 2), targets[:, 1:])
     return F.cross_entropy(logits, labels) + lm_weight * lm
-'''  # noqa: E501
+'''
 ex = exercise(
     "4.9", ANSWER, points=8, minutes=12, difficulty=2, reread="sec-gpt-auxiliary",
     equation="eq-tasks-auxiliary",

@@ -9,8 +9,15 @@ import torch.nn.functional as F
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def write_greedily(table: Tensor, prompts: Tensor, max_new_tokens: int, stop_id: int, pad_id: int) -> Tensor:
-    """Continue prompts (B, T) with the most likely tokens under a table (V, V), each row to its end."""
+def write_greedily(
+    table: Tensor,
+    prompts: Tensor,
+    max_new_tokens: int,
+    stop_id: int,
+    pad_id: int,
+) -> Tensor:
+    """Continue prompts (B, T) with the most likely tokens under a table
+    (V, V), each row to its end."""
     ids, ended = prompts, torch.zeros_like(prompts[:, 0], dtype=torch.bool)
     for _ in range(max_new_tokens):
         if ended.all():

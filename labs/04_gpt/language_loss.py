@@ -7,7 +7,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def lm_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean negative log-likelihood in nats of targets (B, T) under logits (B, T, V); -100 is left out."""
+    """Mean negative log-likelihood in nats of targets (B, T) under logits
+    (B, T, V); -100 is left out."""
     real = targets != -100
     z, right = logits[real], targets[real]
     nll = z.logsumexp(-1) - z.gather(-1, right[:, None]).squeeze(-1)

@@ -5,11 +5,14 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def perplexity_and_bits(losses: Tensor, num_tokens: Tensor, num_characters: int) -> Tensor:
-    """Perplexity per token and bits per character (2,) from mean losses (W,) of windows of num_tokens (W,)."""
+def perplexity_and_bits(
+    losses: Tensor, num_tokens: Tensor, num_characters: int
+) -> Tensor:
+    """Perplexity per token and bits per character (2,) from mean losses
+    (W,) of windows of num_tokens (W,)."""
     nats = (losses * num_tokens).sum()
     return torch.stack(((nats / num_tokens.sum()).exp(), nats / math.log(2) / num_characters))
-'''  # noqa: E501
+'''
 ex = exercise("4.3", ANSWER, points=6, minutes=10, difficulty=1, reread="sec-bits", equation="eq-lm-loss")
 ex.reference = torch.no_grad()(ex.reference)  # a measure is not trained on: no gradient is asked for
 

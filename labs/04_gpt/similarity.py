@@ -9,8 +9,11 @@ from torch import nn
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def similarity_logits(hidden: Tensor, input_ids: Tensor, extract_id: int, w: Tensor) -> Tensor:
-    """Logits (B, C) from the states (B, 2, T, D) at the extract token of both orders."""
+def similarity_logits(
+    hidden: Tensor, input_ids: Tensor, extract_id: int, w: Tensor
+) -> Tensor:
+    """Logits (B, C) from the states (B, 2, T, D) at the extract token of
+    both orders."""
     states = hidden[input_ids == extract_id].reshape(len(hidden), 2, -1)
     return states.sum(1) @ w
 '''

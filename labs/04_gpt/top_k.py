@@ -6,8 +6,11 @@ from pioneers.checks.building import exercise, stops_at
 from pioneers.checks.tolerance import close
 
 ANSWER = '''
-def top_k_distribution(logits: Tensor, k: int, temperature: float = 1.0) -> Tensor:
-    """The probabilities (..., V) of the k most likely tokens at a temperature; all others get 0."""
+def top_k_distribution(
+    logits: Tensor, k: int, temperature: float = 1.0
+) -> Tensor:
+    """The probabilities (..., V) of the k most likely tokens at a
+    temperature; all others get 0."""
     z = logits / temperature
     limit = z.topk(min(k, z.shape[-1])).values[..., -1:]
     return z.masked_fill(z < limit, -math.inf).softmax(-1)

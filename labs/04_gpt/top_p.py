@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def top_p_distribution(logits: Tensor, p: float) -> Tensor:
-    """The probabilities (..., V) of the smallest set of most likely tokens that reaches p; others get 0."""
+    """The probabilities (..., V) of the smallest set of most likely tokens
+    that reaches p; others get 0."""
     ranked, order = logits.softmax(-1).sort(-1, descending=True)
     kept = ranked.cumsum(-1) - ranked < p
     kept = kept.scatter(-1, order, kept)

@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def windows(stream: Tensor, starts: Tensor, seq_len: int) -> Tensor:
-    """Inputs and targets (2, B, T) of the windows that begin at the given starts (B,) of a stream (L,)."""
+    """Inputs and targets (2, B, T) of the windows that begin at the given
+    starts (B,) of a stream (L,)."""
     places = starts[:, None] + torch.arange(seq_len + 1, device=stream.device)
     rows = stream[places]
     return torch.stack((rows[:, :-1], rows[:, 1:]))

@@ -8,7 +8,12 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def choose_tokens(input_ids: Tensor, special_ids: Tensor, draws: Tensor, mask_prob: float = 0.15) -> Tensor:
+def choose_tokens(
+    input_ids: Tensor,
+    special_ids: Tensor,
+    draws: Tensor,
+    mask_prob: float = 0.15,
+) -> Tensor:
     """Which tokens are to be predicted: boolean (B, T)."""
     return (draws < mask_prob) & ~torch.isin(input_ids, special_ids)
 '''

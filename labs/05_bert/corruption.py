@@ -8,8 +8,15 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def corrupt(input_ids: Tensor, chosen: Tensor, fate: Tensor, random_ids: Tensor, mask_id: int) -> Tensor:
-    """What BERT reads and what it must predict, (2, B, T); targets of -100 where nothing is asked."""
+def corrupt(
+    input_ids: Tensor,
+    chosen: Tensor,
+    fate: Tensor,
+    random_ids: Tensor,
+    mask_id: int,
+) -> Tensor:
+    """What BERT reads and what it must predict, (2, B, T);
+    targets of -100 where nothing is asked."""
     inputs = torch.where(chosen & (fate < 0.8), mask_id, input_ids)
     inputs = torch.where(chosen & (fate >= 0.8) & (fate < 0.9), random_ids, inputs)
     return torch.stack((inputs, torch.where(chosen, input_ids, -100)))

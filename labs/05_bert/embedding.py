@@ -9,10 +9,16 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def bert_embedding(
-    input_ids: Tensor, segment_ids: Tensor, tokens: Tensor, positions: Tensor, segments: Tensor,
-    gain: Tensor, bias: Tensor,
+    input_ids: Tensor,
+    segment_ids: Tensor,
+    tokens: Tensor,
+    positions: Tensor,
+    segments: Tensor,
+    gain: Tensor,
+    bias: Tensor,
 ) -> Tensor:
-    """The normalised sum (B, T, D) of token, position and segment vectors."""
+    """The normalised sum (B, T, D) of token,
+    position and segment vectors."""
     x = tokens[input_ids] + positions[: input_ids.shape[1]] + segments[segment_ids]
     return F.layer_norm(x, gain.shape, gain, bias, 1e-12)
 '''

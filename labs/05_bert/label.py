@@ -5,7 +5,13 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def class_logits(hidden: Tensor, w_pool: Tensor, b_pool: Tensor, w_out: Tensor, b_out: Tensor) -> Tensor:
+def class_logits(
+    hidden: Tensor,
+    w_pool: Tensor,
+    b_pool: Tensor,
+    w_out: Tensor,
+    b_out: Tensor,
+) -> Tensor:
     """Logits (B, C) of the labels, from the vectors (B, T, D) of a BERT."""
     pooled = torch.tanh(hidden[:, 0] @ w_pool + b_pool)
     return pooled @ w_out + b_out

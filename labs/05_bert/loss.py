@@ -8,8 +8,11 @@ import torch
 from pioneers.checks.building import exercise, stops_at
 
 ANSWER = '''
-def masked_lm_loss(hidden: Tensor, tokens: Tensor, bias: Tensor, targets: Tensor) -> Tensor:
-    """The mean negative log-probability, in nats, of the targets that are not -100."""
+def masked_lm_loss(
+    hidden: Tensor, tokens: Tensor, bias: Tensor, targets: Tensor
+) -> Tensor:
+    """The mean negative log-probability, in nats,
+    of the targets that are not -100."""
     asked = targets != -100
     log_p = (hidden[asked] @ tokens.T + bias).log_softmax(-1)
     costs = -log_p.gather(1, targets[asked][:, None])

@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def sentence_pairs(document: Tensor, coins: Tensor, draws: Tensor) -> Tensor:
-    """Pairs (P, 3) of sentence numbers with their labels: 0 = B follows A, 1 = B comes from elsewhere."""
+def sentence_pairs(
+    document: Tensor, coins: Tensor, draws: Tensor
+) -> Tensor:
+    """Pairs (P, 3) of sentence numbers with their labels: 0 = B follows A,
+    1 = B comes from elsewhere."""
     of, pairs = document.tolist(), []
     for i in range(len(of) - 1):
         if of[i] != of[i + 1]:

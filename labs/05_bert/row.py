@@ -3,8 +3,16 @@
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def bert_row(a: Tensor, b: Tensor | None, max_seq_len: int, cls_id: int, sep_id: int, pad_id: int) -> Tensor:
-    """Ids, segments and real tokens (3, max_seq_len) of one text a or of two, a and b."""
+def bert_row(
+    a: Tensor,
+    b: Tensor | None,
+    max_seq_len: int,
+    cls_id: int,
+    sep_id: int,
+    pad_id: int,
+) -> Tensor:
+    """Ids, segments and real tokens (3, max_seq_len) of one text a or of
+    two, a and b."""
     texts = [a.tolist()] if b is None else [a.tolist(), b.tolist()]
     while sum(map(len, texts)) > max_seq_len - len(texts) - 1:
         max(texts, key=len).pop()

@@ -5,8 +5,15 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def best_span(start: Tensor, end: Tensor, allowed: Tensor, max_length: int, tau: float = 0.0) -> Tensor:
-    """Start and end (B, 2) of the best legal span of each row, (0, 0) where there is no answer."""
+def best_span(
+    start: Tensor,
+    end: Tensor,
+    allowed: Tensor,
+    max_length: int,
+    tau: float = 0.0,
+) -> Tensor:
+    """Start and end (B, 2) of the best legal span of each row,
+    (0, 0) where there is no answer."""
     found = []
     for s, e, a in zip(start.tolist(), end.tolist(), allowed.tolist(), strict=True):
         best, where = s[0] + e[0] + tau, [0, 0]

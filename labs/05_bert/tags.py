@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def tag_targets(words: Tensor, tags: Tensor) -> Tensor:
-    """Targets (B, T): the tag of a word at its first piece, -100 elsewhere."""
+    """Targets (B, T): the tag of a word at its first piece,
+    -100 elsewhere."""
     targets = torch.full_like(words, -100)
     for b, row in enumerate(words.tolist()):
         before = -1

@@ -12,7 +12,8 @@ def vit_costs(
     patch_sizes: Tensor, height: int, width: int, channels: int,
     d_model: int, num_layers: int, num_classes: int,
 ) -> Tensor:
-    """Parameters and multiply-adds for each patch side (K,): (K, 2), int64."""
+    """Parameters and multiply-adds for each patch side (K,): (K, 2),
+    int64."""
     P, D = patch_sizes, d_model
     N = (height // P) * (width // P)
     T = N + 1

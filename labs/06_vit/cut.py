@@ -10,7 +10,8 @@ from pioneers.checks.rng import normals
 
 ANSWER = '''
 def cut(images: Tensor, patch_height: int, patch_width: int) -> Tensor:
-    """Flat patches in reading order: images (B, C, height, width) → (B, N, C·P·Q)."""
+    """Flat patches in reading order:
+    images (B, C, height, width) → (B, N, C·P·Q)."""
     B, C, height, width = images.shape
     rows, columns = height // patch_height, width // patch_width
     grid = images.reshape(B, C, rows, patch_height, columns, patch_width)

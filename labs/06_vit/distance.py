@@ -8,8 +8,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def attention_distance(weights: Tensor, columns: int, patch_size: int) -> Tensor:
-    """Mean distance in pixels from query to key: weights (B, H, 1 + N, 1 + N) → (H,)."""
+def attention_distance(
+    weights: Tensor, columns: int, patch_size: int
+) -> Tensor:
+    """Mean distance in pixels from query to key:
+    weights (B, H, 1 + N, 1 + N) → (H,)."""
     shares = weights[:, :, 1:, 1:]
     shares = shares / shares.sum(-1, keepdim=True)
     n = torch.arange(shares.shape[-1], device=weights.device)

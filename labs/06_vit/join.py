@@ -10,8 +10,11 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def join(patches: Tensor, patch_height: int, patch_width: int, height: int) -> Tensor:
-    """The inverse of cut: patches (B, N, C·P·Q) → images (B, C, height, width)."""
+def join(
+    patches: Tensor, patch_height: int, patch_width: int, height: int
+) -> Tensor:
+    """The inverse of cut: patches (B, N, C·P·Q) → images
+    (B, C, height, width)."""
     B, N, _ = patches.shape
     rows = height // patch_height
     grid = patches.reshape(B, rows, N // rows, -1, patch_height, patch_width)

@@ -10,7 +10,8 @@ from pioneers.checks.rng import normals
 
 ANSWER = '''
 def offset_bias(table: Tensor, rows: int, columns: int) -> Tensor:
-    """One value for each head, query and key: table (H, 2·rows - 1, 2·columns - 1) → (H, N, N)."""
+    """One value for each head, query and key:
+    table (H, 2·rows - 1, 2·columns - 1) → (H, N, N)."""
     n = torch.arange(rows * columns, device=table.device)
     row, column = n // columns, n % columns
     down, right = row - row[:, None], column - column[:, None]

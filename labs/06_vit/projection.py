@@ -11,8 +11,11 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def conv_kernel(weight: Tensor, patch_height: int, patch_width: int) -> Tensor:
-    """The kernel (D, C, P, Q) of a convolution that does what weight (D, P·Q·C) does to flat patches."""
+def conv_kernel(
+    weight: Tensor, patch_height: int, patch_width: int
+) -> Tensor:
+    """The kernel (D, C, P, Q) of a convolution that does what weight
+    (D, P·Q·C) does to flat patches."""
     return weight.reshape(len(weight), patch_height, patch_width, -1).permute(0, 3, 1, 2)
 '''
 ex = exercise(

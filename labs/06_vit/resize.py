@@ -7,8 +7,11 @@ from pioneers.checks.rng import normals
 from pioneers.checks.tolerance import close
 
 ANSWER = '''
-def resize_positions(table: Tensor, rows: int, columns: int, new_rows: int, new_columns: int) -> Tensor:
-    """A position table (1 + rows·columns, D) for another grid: (1 + new_rows·new_columns, D)."""
+def resize_positions(
+    table: Tensor, rows: int, columns: int, new_rows: int, new_columns: int
+) -> Tensor:
+    """A position table (1 + rows·columns, D) for another grid:
+    (1 + new_rows·new_columns, D)."""
     grid = table[1:].T.reshape(1, -1, rows, columns)
     grid = F.interpolate(grid, size=(new_rows, new_columns), mode="bicubic", align_corners=False)
     return torch.cat([table[:1], grid.flatten(2)[0].T])

@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def rollout(weights: Tensor, residual: float = 0.5) -> Tensor:
-    """Shares of the patches in the class token: weights (L, B, H, T, T) → (B, N)."""
+    """Shares of the patches in the class token:
+    weights (L, B, H, T, T) → (B, N)."""
     eye = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
     mixed = eye
     for layer in weights.mean(2):

@@ -6,7 +6,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def to_tokens(patches: Tensor, cls_token: Tensor, table: Tensor) -> Tensor:
-    """The encoder's input: patches (B, N, D) → (B, 1 + N, D), class token first, positions added."""
+    """The encoder's input: patches (B, N, D) → (B, 1 + N, D),
+    class token first, positions added."""
     cls = cls_token.expand(len(patches), 1, -1)
     return torch.cat([cls, patches], dim=1) + table
 '''

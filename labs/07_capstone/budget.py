@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def equal_steps(budget: int, multiply_adds: Tensor, batch_sizes: Tensor) -> Tensor:
-    """Whole steps (A,) within the budget of operations, from multiply-adds and batch sizes (A,)."""
+def equal_steps(
+    budget: int, multiply_adds: Tensor, batch_sizes: Tensor
+) -> Tensor:
+    """Whole steps (A,) within the budget of operations,
+    from multiply-adds and batch sizes (A,)."""
     forward = 2 * multiply_adds * batch_sizes
     return budget // (3 * forward)
 '''

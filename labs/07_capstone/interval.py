@@ -10,8 +10,15 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def paired_interval(a: Tensor, a_seeds: Tensor, b: Tensor, b_seeds: Tensor, quantiles: Tensor) -> Tensor:
-    """The 95% interval (2,) of the mean of a - b over the seeds that both have."""
+def paired_interval(
+    a: Tensor,
+    a_seeds: Tensor,
+    b: Tensor,
+    b_seeds: Tensor,
+    quantiles: Tensor,
+) -> Tensor:
+    """The 95% interval (2,) of the mean of a - b over the seeds that both
+    have."""
     i, j = (a_seeds[:, None] == b_seeds).nonzero(as_tuple=True)
     d = a[i] - b[j]
     half = quantiles[len(d) - 1] * d.std() / len(d) ** 0.5

@@ -5,8 +5,11 @@ import torch
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def class_accuracy(predictions: Tensor, labels: Tensor, num_classes: int) -> Tensor:
-    """The mean accuracy of the classes that occur: predictions and labels (B,) → (), float32."""
+def class_accuracy(
+    predictions: Tensor, labels: Tensor, num_classes: int
+) -> Tensor:
+    """The mean accuracy of the classes that occur:
+    predictions and labels (B,) → (), float32."""
     shares = []
     for c in range(num_classes):
         mine = labels == c

@@ -5,7 +5,9 @@ import json
 from pioneers.checks.building import exercise
 
 ANSWER = '''
-def missing_runs(text: str, arms: tuple[str, ...], seeds: tuple[int, ...], steps: int) -> Tensor:
+def missing_runs(
+    text: str, arms: tuple[str, ...], seeds: tuple[int, ...], steps: int
+) -> Tensor:
     """The runs (M, 2) that the file lacks: place of the arm, seed."""
     done = set()
     for line in text.splitlines():

@@ -10,7 +10,8 @@ from pioneers.checks.rng import normals
 
 ANSWER = '''
 def summary(scores: Tensor, finished: Tensor) -> Tensor:
-    """Mean and sample deviation (A, 2) of the finished runs: scores and finished are (A, S)."""
+    """Mean and sample deviation (A, 2) of the finished runs:
+    scores and finished are (A, S)."""
     rows = []
     for row, done in zip(scores, finished, strict=True):
         x = row[done]

@@ -9,7 +9,8 @@ from pioneers.checks.building import exercise
 
 ANSWER = '''
 def tuned(validation: Tensor, test: Tensor, finished: Tensor) -> Tensor:
-    """Test scores (A, S) of each arm at its best rate on validation; all inputs are (A, R, S)."""
+    """Test scores (A, S) of each arm at its best rate on validation;
+    all inputs are (A, R, S)."""
     means = validation.mean(-1).masked_fill(~finished.all(-1), -torch.inf)
     return test[torch.arange(len(test), device=test.device), means.argmax(-1)]
 '''

@@ -10,8 +10,11 @@ from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
 
 ANSWER = '''
-def verdicts(low: Tensor, high: Tensor, paper: Tensor, margin: float) -> Tensor:
-    """1 holds, -1 does not hold, 0 cannot be told, for each comparison: all tensors are (M,)."""
+def verdicts(
+    low: Tensor, high: Tensor, paper: Tensor, margin: float
+) -> Tensor:
+    """1 holds, -1 does not hold, 0 cannot be told, for each comparison:
+    all tensors are (M,)."""
     lead = (low > margin).long() - (high <= margin).long()
     trail = (high < -margin).long() - (low >= -margin).long()
     level = ((low >= -margin) & (high <= margin)).long() - ((low > margin) | (high < -margin)).long()

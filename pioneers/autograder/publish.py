@@ -15,6 +15,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader
 
+from pioneers.autograder.mistakes import known_mistakes
 from pioneers.autograder.record import GradebookView
 from pioneers.autograder.single import Result, folder_of, write
 from pioneers.autograder.submission import EXCHANGE, SubmissionRefused, contents
@@ -73,7 +74,7 @@ def feedback(result: Result, cells: dict[str, dict[str, Any]]) -> str:
 
 
 def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
-    """Return the page about the class: a histogram of points, the exercises, common mistakes and flags.
+    """Return the page about the class: points, exercises, common mistakes with a typical answer, and flags.
 
     Args:
         lab: the lab that was graded.
@@ -83,7 +84,8 @@ def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
     totals = [sum(c["score"] for c in view[result["student"]].values()) for result in results]
     points = sum(mark["points"] for mark in results[0]["marks"]) if results else 0
     marks = [mark for result in results for mark in result["marks"]]
-    mistakes = Counter((mark["exercise"], mark["mistake"]) for mark in marks if mark["mistake"])
+    made = Counter((mark["exercise"], mark["mistake"]) for mark in marks if mark["mistake"])
+    known = known_mistakes([mark["exercise"] for mark in marks])
     histogram = _histogram(totals, points)
     return _page(
         "class.html",
@@ -96,7 +98,11 @@ def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
         histogram=histogram,
         most=max(count for _, count in histogram) or 1,
         exercises=_exercises(results, view),
-        mistakes=sorted(mistakes.items(), key=lambda item: (-item[1], item[0])),
+        mistakes=[
+            (exercise, name, count, next((a.change for a in known[exercise] if a.mistake == name), ""))
+            for (exercise, name), count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
+        ],
+        known=known,
         flags=[(result["student"], flag) for result in results for flag in result["flags"]],
     )
 

@@ -131,7 +131,7 @@ FILES = {
     "writes the gradebook": Attack("open('{course}/gradebook.db', 'wb').write(b'x')"),
     "updates the gradebook": Attack("import sqlite3\nwith sqlite3.connect('{course}/gradebook.db') as book: book.execute('update grade set auto_score = 10')"),
     "reads the solution": Attack("", answer("text = open('{course}/source/small/small.ipynb').read()\nreturn x"), NONE),
-    "reads the lab": Attack("", answer("text = open('{root}/labs/01_self_attention/lab.md').read()\nreturn x"), NONE),
+    "reads the lab": Attack("", answer("text = open('{root}/labs/01_self_attention/softmax.py').read()\nreturn x"), NONE),
     "reads another student": Attack("", answer("return open('{course}/submitted/right/small/small.ipynb').read()"), NONE),
     "overwrites another student": Attack("open('{course}/submitted/right/small/small.ipynb', 'w').write('')"),
     "writes its own result": Attack("import os\nos.makedirs('{course}/reports/small/results', exist_ok=True)\nopen('{course}/reports/small/results/right.json', 'w').write('null')"),

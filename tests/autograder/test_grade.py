@@ -1,6 +1,7 @@
 """A class through ``pioneers grade``: every mark deserved, every loss explained, and killed at any moment."""
 
 import csv
+import html
 import random
 import subprocess
 import sys
@@ -13,11 +14,13 @@ from pioneers.analysis import experiment
 from pioneers.autograder import batch
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail
+from pioneers.autograder.mistakes import difference, known_mistakes
 from pioneers.autograder.record import gradebook_view, open_gradebook
 from pioneers.autograder.screen import forbidden_names
 from pioneers.autograder.single import earlier, grade, harmless
 from pioneers.checks import find
 from pioneers.checks.answers import load_answers
+from pioneers.checks.report import headline
 from pioneers.cli import grade as command
 from pioneers.cli import main
 
@@ -145,20 +148,45 @@ def test_a_table_for_each_system(room):
     assert (moodle["username"], moodle["right1"]) == (LAB, "18")
 
 
-def test_the_class_page_counts_mistakes_and_shows_flags(room):
-    text = (room.folder / "reports" / LAB / "class.html").read_text()
+def changes():
+    """The wrong answers to both exercises, as the teacher sees them."""
+    known = known_mistakes([headline(find(key)) for key in KEYS])
+    return [answer for answers in known.values() for answer in answers]
+
+
+def test_the_class_page_counts_mistakes_shows_a_typical_answer_to_each_and_flags(room):
+    text = html.unescape((room.folder / "reports" / LAB / "class.html").read_text())
+    common, _, known = text.partition("<h2>Wrong answers that the checks recognise</h2>")
     for mistakes in wrong_answers():
-        assert all(f"<td>{wrong.diagnosis}</td>" in text for wrong in mistakes.values())
+        for wrong in mistakes.values():
+            typical = next(answer.change for answer in changes() if answer.mistake == wrong.diagnosis)
+            details = f"<details><summary>a typical answer</summary><pre>{typical}</pre></details>"
+            assert f"<td>{wrong.diagnosis}{details}" in common
+    assert not [answer for answer in changes() if f"<pre>{answer.change}</pre>" not in known]
     assert "<td>broken</td><td>refused</td>" in text
 
 
-def test_no_page_carries_a_hidden_probe_or_a_script(room):
+def test_a_wrong_answer_is_shown_as_a_change_of_the_right_one():
+    right = 'def f(x: Tensor, n: int = 2) -> Tensor:\n    """Double it."""\n    y = x\n    return n * y\n'
+    assert difference(right, right.replace("n * y", "n + y")).splitlines() == [
+        "  def f(x, n=2):",
+        "      y = x",
+        "-     return n * y",
+        "+     return n + y",
+    ]
+    other = "def g(x):\n    return x\n\ndef f(x, n=2):\n    return g(x)\n"
+    assert difference(right, other).splitlines()[0] == "+ def g(x):"
+    assert "  def f(x, n=2):" in difference(right, other)
+
+
+def test_no_page_for_students_carries_a_hidden_probe_a_solution_or_a_script(room):
     text = "".join(path.read_text() for path in room.folder.glob("feedback/*/*/*.html"))
     names = [probe.name for probe in find("1.1").hidden()]
     assert len(names) >= 3
     assert "hidden()" in room.skeleton.judging("check_softmax")
     assert ".hidden()" not in text
     assert not [name for name in names if name in text]
+    assert not [answer for answer in changes() if answer.change in html.unescape(text)]
     assert "<script" not in text
     graded = nbformat.read(room.folder / "autograded" / "right0" / LAB / f"{LAB}.ipynb", as_version=4)
     assert "<script" not in nbformat.writes(harmless(graded))

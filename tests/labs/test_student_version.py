@@ -1,16 +1,18 @@
 """The students' version has no solutions, has stubs that say what to do, and validates when done."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import jupytext
 import nbformat
 import pytest
 
 from pioneers.checks import find
 from pioneers.checks.sections import SECTIONS
 
-from .conftest import LABS, release
+from .conftest import LABS, ROOT, release
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +29,10 @@ def hidden_lines(lab) -> set[str]:
         elif inside and len(line.strip()) > 12:
             hidden.add(line.strip())
     return hidden
+
+
+def texts(lab) -> str:
+    return "\n".join(cell.source for cell in lab.notebook.cells)
 
 
 def test_no_solution_and_no_hidden_test_is_left(lab, student) -> None:
@@ -46,6 +52,11 @@ def test_every_answer_is_a_stub_that_says_what_to_do(lab, student) -> None:
         assert 'raise NotImplementedError("Replace this line by your answer.' in source
 
 
+def test_no_line_of_code_is_cut_off(student) -> None:
+    code = [cell.source for cell in student.cells if cell.cell_type == "code"]
+    assert not [line for source in code for line in source.splitlines() if len(line) > 76]
+
+
 def test_points_are_those_of_the_exercises_and_make_100(lab) -> None:
     for key in lab.keys:
         assert lab.check_cell(find(key)).metadata.nbgrader.points == find(key).points
@@ -53,13 +64,31 @@ def test_points_are_those_of_the_exercises_and_make_100(lab) -> None:
 
 
 def test_each_card_shows_the_points(lab) -> None:
-    text = "\n".join(cell.source for cell in lab.notebook.cells)
+    text = texts(lab)
     for key in lab.keys:
         card = text.split(f"## Exercise {key}:")[1].split("### BEGIN SOLUTION")[0]
         assert f"| {find(key).points} | " in card
         assert SECTIONS[find(key).section].split(", ")[1] in card
         assert "**You will be able to**" in card
         assert "<summary>Hint 1 of" in card
+
+
+def test_cards_name_sections_of_the_lectures_they_link_to(lab) -> None:
+    cards = re.findall(r"^\| [\d +]+ \| \d+ \| [●○]+ \| (.*) \|$", texts(lab), re.MULTILINE)
+    assert len(cards) == len(lab.keys) + 2  # an experiment and a question
+    for card in cards:
+        for page, titles in re.findall(r"\]\(\.\./\.\./(\S+\.md)\)((?:, “[^”]+”)+)", card):
+            lecture = (ROOT / page).read_text()
+            assert not [name for name in re.findall("“([^”]+)”", titles) if f"# {name}\n" not in lecture]
+
+
+def test_the_plan_of_the_guide_counts_the_minutes_of_all_cards(lab, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT / "book")
+    guide = jupytext.read("guide_instructors.md")
+    space = {"Path": Path, "escape": str}
+    exec(next(cell.source for cell in guide.cells if "def lab_cells" in cell.source), space)
+    minutes = map(int, re.findall(r"^\| [\d +]+ \| (\d+) \| [●○]+ ", texts(lab), re.MULTILINE))
+    assert space["lab_cells"](lab.name.removeprefix("0"))[1] == sum(minutes)
 
 
 def test_the_book_shows_it_unexecuted_and_its_kernel_is_named(student) -> None:
