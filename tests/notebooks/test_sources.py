@@ -9,9 +9,9 @@ import yaml
 ROOT = Path(__file__).parents[2]
 
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-LECTURES = [
-    page["file"] for part in TOC["parts"] for page in part["chapters"] if page["file"].startswith("lectures/")
-]
+CHAPTERS = [page for part in TOC["parts"] for page in part["chapters"]]
+PAGES = [page["file"] for chapter in CHAPTERS for page in (chapter, *chapter.get("sections", []))]
+LECTURES = [page for page in PAGES if page.startswith("lectures/")]
 
 
 @pytest.fixture(params=LECTURES)
