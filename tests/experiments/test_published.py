@@ -15,6 +15,7 @@ NAMES = (
     "finetuning_rates",
     "gpt_ablation",
     "gpt_documents",
+    "growing_model",
     "layers_transferred",
     "masked_against_causal",
     "masking_rates",
