@@ -17,7 +17,7 @@ SECTIONS = {
     "sec-rope": "lecture 4, “Rotary positions”",
     "sec-rope-derived": "lecture 4, “The derivation: what the wish forces”",
     "sec-residual": "lecture 5, “The sum: a path past every layer”",
-    "sec-layernorm": "lecture 5, “The norm: every layer reads the same size”",
+    "sec-layernorm": "lecture 5, “The norm: every layer reads vectors of one size”",
     "sec-rmsnorm": "lecture 5, “RMSNorm: without the mean”",
     "sec-norm-placement": "lecture 5, “Try it: where the norm goes”",
     "sec-ffn": "lecture 5, “The feed-forward network: a learned dictionary”",
