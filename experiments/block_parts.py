@@ -85,7 +85,7 @@ def one_case(
     keep: int | None = None,
     **how: Any,
 ) -> dict[str, Any]:
-    """Train one model, of the first ``keep`` blocks; ``how`` goes to :func:`experiments.norm_placement.train`."""
+    """Train the first ``keep`` blocks; ``how`` goes to :func:`experiments.norm_placement.train`."""
     torch.manual_seed(seed)
     blocks = [
         TransformerBlock(MultiHeadAttention(d_model, num_heads), feed_forward(d_model, d_ff, activation))
