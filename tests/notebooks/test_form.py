@@ -192,15 +192,15 @@ assert rate < 1
 
 This table is that of {cite:t}`vaswani2017`.
 """
-FAULTS = {
-    "typed number": ("A page\n", "A page\n\nOurs gets 91.3 of them.\n"),
-    "typed number: ": ("The picture", "It wins in 93% of the runs. The picture"),
-    "typed number:": ("This table is that of {cite:t}`vaswani2017`.", "This table is ours."),
-    "wide": ("rate = 0.2", f"rate = 0.2  # {'a' * 70}"),
-    "guards": (":tags: [checks]\n", ""),
-    "too long": ("A page\n", f"A page\n\n{'word ' * 7200}"),
-    "no drawing": ("picture\n```", "3\n```"),
-    "no drawing before": ("# A page\n", "# A page\n\n$$\nx\n$$\n"),
+FAULTS = {  # what is planted: how its fault begins, what it replaces, and by what
+    "a decimal": ("typed number", "A page\n", "A page\n\nOurs gets 91.3 of them.\n"),
+    "a percentage": ("typed number", "The picture", "It wins in 93% of the runs. The picture"),
+    "a table without a source": ("typed number", "that of {cite:t}`vaswani2017`", "ours"),
+    "a wide line": ("wide", "rate = 0.2", f"rate = 0.2  # {'a' * 70}"),
+    "guards in the open": ("guards", ":tags: [checks]\n", ""),
+    "many words": ("too long", "A page\n", f"A page\n\n{'word ' * 7200}"),
+    "no drawing": ("no drawing", "picture\n```", "3\n```"),
+    "a formula first": ("no drawing", "# A page\n", "# A page\n\n$$\nx\n$$\n"),
 }
 
 
@@ -217,9 +217,22 @@ def test_a_page_in_the_form_has_no_faults(own):
     assert faults(executed(GOOD), own) == []
 
 
+def test_the_time_is_that_of_words_visible_lines_and_formulas(own):
+    _, reading = own
+    page = executed(GOOD)
+    page.cells[-2].outputs = [new_output("stream", text="hidden, like the cell\n")]
+    before = reading.measure(page)
+    assert (before["lines"], before["formulas"]) == (2, 1)  # without the drawing's cell and the checks
+    seen = "word " * 360 + "\n\n$$\ny\n$$\n\n$$\nz\n$$\n"
+    page.cells[0].source += f"\n\n{seen}\n\n:::{{admonition}} Solution\n:class: dropdown\n{seen}\n:::"
+    after = reading.measure(page)
+    assert (after["words"] - before["words"], after["formulas"]) == (360, 3)
+    assert after["minutes"] == round(after["words"] / 180 + 2 / 8 + 3 * 1.5)
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(own, fault):
-    good, bad = FAULTS[fault]
+    begins, good, bad = FAULTS[fault]
     assert good in GOOD
     (found,) = faults(executed(GOOD.replace(good, bad, 1)), own)
-    assert found.startswith(fault.split(":")[0])
+    assert found.startswith(begins)
