@@ -8,6 +8,7 @@ A page that fails here fails again, and is named, when the book is built.
 """
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -17,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-import yaml
 from jupyter_cache.executors.utils import single_nb_execution
 from nbformat import NotebookNode
 from tqdm import tqdm
@@ -92,9 +92,7 @@ def run_page(path: Path, notebook: NotebookNode, key: str, socket: Path) -> None
 
 def pages() -> list[str]:
     """The pages of the book that are written as text, as its table of contents names them."""
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-    parts = [toc, *toc.get("parts", [])]
-    names = [toc["root"], *(page["file"] for part in parts for page in part.get("chapters", []))]
+    names = re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
     return [name for name in names if source_of(name).is_file()]
 
 
