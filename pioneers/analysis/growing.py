@@ -81,7 +81,7 @@ def growing_model(current: str) -> GrowingModel:
     found = experiment("growing_model")
     stages = []
     for kind, name in STAGES.items():
-        rows = [row for row in found["rows"] if row["case"] == kind]
-        bits = [row["bits_per_character"] for row in rows]
-        stages.append(Stage(name, (mean(bits), stdev(bits)), rows[0]["sample"], kind == current))
+        if rows := [row for row in found["rows"] if row["case"] == kind]:
+            bits = [row["bits_per_character"] for row in rows]
+            stages.append(Stage(name, (mean(bits), stdev(bits)), rows[0]["sample"], kind == current))
     return GrowingModel(tuple(stages), found["config"]["prompt"])
