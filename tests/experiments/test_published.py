@@ -15,6 +15,7 @@ NAMES = (
     "finetuning_rates",
     "gpt_ablation",
     "growing_model",
+    "gpt_documents",
     "layers_transferred",
     "masked_against_causal",
     "masking_rates",
