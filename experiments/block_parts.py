@@ -1,4 +1,4 @@
-"""The block without each of its parts, and with other activations: five seeds of the same short training.
+"""The block without each of its parts, alone, and with other activations: five seeds of the same training.
 
     make experiments NAME=block_parts
 
@@ -35,6 +35,8 @@ CASES: dict[str, dict[str, Any]] = {
     "relu": {"activation": "relu"},
     "swiglu": {"activation": "swiglu", "d_ff": 128},
     "geglu": {"activation": "geglu", "d_ff": 128},
+    "one block": {"keep": 1},
+    "one layer of attention": {"keep": 1, "without": "ffn"},
 }
 
 GATES = {"swiglu": "swish", "geglu": "gelu"}
@@ -80,15 +82,16 @@ def one_case(
     without: str | None = None,
     activation: str = "gelu",
     d_ff: int | None = None,
+    keep: int | None = None,
     **how: Any,
 ) -> dict[str, Any]:
-    """Train one model; ``how`` goes to :func:`experiments.norm_placement.train`."""
+    """Train the first ``keep`` blocks; ``how`` goes to :func:`experiments.norm_placement.train`."""
     torch.manual_seed(seed)
     blocks = [
         TransformerBlock(MultiHeadAttention(d_model, num_heads), feed_forward(d_model, d_ff, activation))
         for _ in range(num_layers)
     ]
-    stack = Stack(blocks, nn.LayerNorm(d_model))
+    stack = Stack(blocks[:keep], nn.LayerNorm(d_model))
     if without is not None:
         remove(stack, without)
     model = NextByte(stack, d_model, seq_len)

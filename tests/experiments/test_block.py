@@ -71,6 +71,13 @@ def test_networks_that_are_compared_have_matrices_of_one_size(block_parts):
     assert len(sizes) == 1
 
 
+def test_of_the_blocks_only_the_first_is_kept(block_parts):
+    how = TINY | {"seed": 0, "num_layers": 3, "lr": 1e-3, "warmup_steps": 1}
+    one, three = (block_parts.one_case(**how, keep=keep)["parameters"] for keep in (1, 3))
+    last_norm = 2 * TINY["d_model"]
+    assert 3 * (one - last_norm) == three - last_norm
+
+
 @pytest.mark.parametrize("placement", ["post", "pre", "sandwich", "deepnorm"])
 def test_every_placement_trains_and_is_repeatable(norm_placement, placement):
     how = TINY | {"placement": placement, "num_layers": 2, "lr": 1e-3, "warmup_steps": 1}

@@ -7,9 +7,9 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
   const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
-    post: "the norm stands on the stream, and all that earlier layers wrote passes through it.",
-    pre: "the norm stands on the branch; the stream runs through the block untouched, and only additions change it.",
-    sandwich: "two norms stand on the branch; the stream is untouched, and each addition has a fixed size.",
+    post: "the norm is on the stream, and all that earlier layers wrote passes through it.",
+    pre: "the norm is on the branch; the stream runs through the block untouched, and only additions change it.",
+    sandwich: "two norms are on the branch; the stream is untouched, and each addition has a fixed size.",
   };
   const kind = choice("Norm", names.map(name => TITLE[name]), update);
   const block = slider("Block", { min: 1, max: depth, value: depth, words: n => `${n} of ${depth}` }, update);
@@ -27,7 +27,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
     const branch = { post: [layer], pre: ["Norm", layer], sandwich: ["Norm", layer, "Norm"] }[name];
     const first = bottom - 34, sum = first - 38 * branch.length;
     parts.push(arrow([STREAM, first + 22], [SIDE, first + 22], [SIDE, sum], [STREAM + 11, sum]));
-    branch.forEach((part, i) => parts.push(box(SIDE, first - 38 * i - 8, part, part === "Norm" ? "norm" : "layer")));
+    branch.forEach((part, i) => parts.push(box(SIDE, first - 38 * i - 8, part, part === "Norm" ? "norm" : `layer ${part.toLowerCase()}`)));
     parts.push(make("circle", { class: "sum", cx: STREAM, cy: sum, r: 11 }),
       make("text", { x: STREAM, y: sum + 5, "text-anchor": "middle" }, "+"));
     if (name !== "post") return sum - 11;
