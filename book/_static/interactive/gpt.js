@@ -98,16 +98,17 @@
 
     function update() {
       model.read(ids, switches);
-      intact.read(ids);
       const bits = model.bits(), first = tokenizer.encode(about.prefix).length;
       const buttons = ids.slice(first).map((id, i) => make("button", { type: "button" },
         make("span", { class: "piece-text" }, tokenizer.decode([id]).replaceAll("\n", "↵")),
         make("span", { class: "numbers" }, bits[first + i - 1].toFixed(1)), bar(0)));
       tokens.replaceChildren(...buttons);
       chosen = buttons.length ? row(buttons, next, buttons.length - 1) : { value: -1 };
-      const all = ` (${mean(intact.bits()).toFixed(2)} with every part on)`;
-      loss.textContent = !bits.length ? "no token yet"
-        : `${mean(bits).toFixed(2)} bits per token${model.switches === intact.switches ? "" : all}`;
+      loss.textContent = bits.length ? `${mean(bits).toFixed(2)} bits per token` : "no token yet";
+      if (bits.length && model.switches !== JSON.stringify(LiveGPT.everything(about.config))) {
+        intact.read(ids);
+        loss.textContent += ` (${mean(intact.bits()).toFixed(2)} with every part on)`;
+      }
       next();
     }
     const mean = numbers => numbers.reduce((a, b) => a + b, 0) / numbers.length;
