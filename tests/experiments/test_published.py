@@ -14,6 +14,7 @@ NAMES = (
     "block_parts",
     "finetuning_rates",
     "gpt_ablation",
+    "gpt_documents",
     "growing_model",
     "layers_transferred",
     "masked_against_causal",

@@ -1,0 +1,238 @@
+"""Pretrain the GPT that ships with the package and the one that runs in the browser.
+
+    make experiments NAME=gpt_documents
+
+About half an hour on one core. It saves itself as it goes and continues where it stopped. The first, in float16,
+and its vocabulary go to ``pioneers/weights/gpt_documents``; the second, at six points of its training, to
+``book/_static/live``. The result file compares both with counts, compressors and the GPT of the page on GPT.
+"""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from experiments.common import FINISHED, ROOT, run
+from experiments.text.live import export, export_index, read_live
+from experiments.text.prose import Texts, texts
+from pioneers.analysis import bits_per_character, compressed_bits, negative_log_likelihood, ngram_bits
+from pioneers.data import RandomWindows, documents, language_reference, split_text
+from pioneers.device import best_device, seed_everything
+from pioneers.models import GPT, GPTConfig
+from pioneers.objectives import causal_lm, linear_cross_entropy
+from pioneers.tokenizers import ByteLevelBPE, FastBPE
+from pioneers.training import TrainConfig, fit, load_weights, save_weights
+from pioneers.weights import from_pretrained, save_pretrained, save_tokenizer
+
+FOLDER = ROOT / "pioneers" / "weights" / "gpt_documents"
+LIVE = ROOT / "book" / "_static" / "live"
+EXCERPT = 32  # the curves are measured on one in so many parts, of 256 tokens, of the held-out text
+
+# The recipe of lectures/09_gpt.md: what trains there in a minute.
+PAGE = {
+    "vocab_size": 1024,
+    "sizes": {"max_seq_len": 128, "d_model": 128, "num_layers": 3, "num_heads": 4},
+    "batch_size": 8,
+    "phases": [{"max_steps": 340, "lr": 4e-3, "warmup_steps": 34, "log_every": 34}],
+}
+
+
+def steady_then_down(lr: float, steady: int, down: int, every: int) -> list[dict[str, Any]]:
+    """The settings of two phases: one learning rate, then a straight line from it to zero."""
+    shared = {"log_every": every, "checkpoint_every": 100}
+    constant = {"schedule": "cosine", "min_lr_factor": 1.0, "warmup_steps": 200}
+    return [
+        {"max_steps": steady, "lr": lr, **constant, **shared},
+        {"max_steps": down, "lr": lr, "schedule": "linear", "warmup_steps": 20, **shared},
+    ]
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "counts and compressors": {},
+    "page": {"corpus": "reference", **PAGE},
+    "page, same text": {"corpus": "documents", **PAGE},
+    "live": {
+        "corpus": "documents",
+        "vocab_size": 1024,
+        "sizes": {"max_seq_len": 128, "d_model": 176, "num_layers": 4, "num_heads": 4},
+        "batch_size": 8,
+        "phases": steady_then_down(3e-3, steady=20000, down=2000, every=400),
+        "keep": [0, 50, 200, 600, 1800],
+    },
+    "stored": {
+        "corpus": "documents",
+        "vocab_size": 2048,
+        "sizes": {"max_seq_len": 256, "d_model": 256, "num_layers": 4, "num_heads": 8},
+        "batch_size": 4,
+        "phases": steady_then_down(2e-3, steady=20000, down=2000, every=400),
+    },
+}  # fmt: skip
+
+
+def stored_texts() -> Texts:
+    """The texts, which take a minute to collect, from a file after the first time."""
+    path = FINISHED / "gpt_documents.json"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(texts()._asdict()))
+    return Texts(**json.loads(path.read_text()))
+
+
+def excerpt() -> str:
+    """A few pages that neither model has read, quickly collected: the tests measure both on them."""
+    return "\n\n".join(" ".join(document.sentences) for document in documents("test")[::40])
+
+
+def loss_fn(model: GPT, windows: Tensor) -> Tensor:
+    """The mean loss of windows ``(B, T + 1)``."""
+    input_ids, targets = causal_lm(windows)
+    return linear_cross_entropy(model.hidden_states(input_ids), model.lm_head.weight, targets)
+
+
+def bits(model: nn.Module, tokenizer: ByteLevelBPE, text: str, every: int = 1) -> float:
+    """Bits per character of a text, or of one in ``every`` parts of 256 tokens.
+
+    Each token but the first is predicted from the half window before it, or more.
+    """
+    ids = torch.tensor(tokenizer.encode(text), device=best_device())
+    if every > 1:
+        ids = ids[: len(ids) // 256 * 256].view(-1, 256)[::every].flatten()
+    seq_len = model.config.max_seq_len
+    nats = negative_log_likelihood(model, ids, seq_len=seq_len, stride=seq_len // 2)
+    return bits_per_character(nats, tokenizer.decode(ids[1:].tolist()))
+
+
+def train(
+    name: str,
+    model: GPT,
+    batches: Callable[[int], Tensor],
+    phases: Sequence[Mapping[str, Any]],
+    keep: Sequence[int],
+    evaluate: Callable[[nn.Module], dict[str, float]],
+    seed: int,
+) -> tuple[list[dict[str, float]], dict[int, Path]]:
+    """Train one phase after the other; return the history and the files of the weights kept, by step."""
+    history: list[dict[str, float]] = []
+    begun = 0
+    files = {step: FINISHED / f"{name}-kept-{step}.safetensors" for step in keep}
+    for number, phase in enumerate(phases):
+
+        def batch(step: int, begun: int = begun) -> Tensor:
+            if begun + step in files:
+                save_weights(files[begun + step], model)
+            return batches(begun + step)
+
+        recipe = TrainConfig(seed=seed, **phase)
+        checkpoint = FINISHED / f"{name}-{number}.safetensors"
+        rows = fit(
+            model, loss_fn, batch, recipe, evaluate=evaluate,
+            checkpoint=checkpoint, metrics=checkpoint.with_suffix(".jsonl"),
+        )  # fmt: skip
+        history += [row | {"step": begun + row["step"]} for row in rows]
+        begun += recipe.max_steps
+    return history, files
+
+
+def baselines() -> dict[str, Any]:
+    """Bits per character of the held-out text without a network."""
+    text = stored_texts()
+    return {
+        "characters": {name: len(part) for name, part in text._asdict().items()},
+        "held_out": {
+            "unigrams": ngram_bits(text.train, text.held_out, n=1),
+            "bigrams": ngram_bits(text.train, text.held_out, n=2),
+            **{name: compressed_bits(name, text.held_out) for name in ("gzip", "bzip2", "xz")},
+            "xz after the training text": compressed_bits("xz", text.held_out, primer=text.train),
+        },
+        "page": {name: compressed_bits(name, text.page) for name in ("gzip", "bzip2", "xz")},
+    }
+
+
+def one_case(
+    *,
+    seed: int,
+    corpus: str = "",
+    vocab_size: int = 0,
+    sizes: Mapping[str, Any] | None = None,
+    batch_size: int = 0,
+    phases: Sequence[Mapping[str, Any]] = (),
+    keep: Sequence[int] = (),
+) -> dict[str, Any]:
+    """Train a GPT, or count and compress where there are no sizes: bits per character of what is held out."""
+    if sizes is None:
+        return baselines()
+    begun = time.process_time()
+    text = stored_texts()
+    training = {"documents": text.train, "reference": split_text(language_reference())[0]}[corpus]
+    tokenizer = FastBPE.train(training, vocab_size)
+    tokens = torch.tensor(tokenizer.encode(training), device=best_device())
+    seed_everything(seed)
+    model = GPT(GPTConfig(vocab_size=vocab_size, **sizes)).to(best_device())
+    seq_len = model.config.max_seq_len
+
+    def evaluate(model: nn.Module) -> dict[str, float]:
+        return {"bits": bits(model, tokenizer, text.held_out, EXCERPT)}
+
+    name = f"gpt_documents-{corpus}-{model.config.d_model}-{seed}"
+    windows = RandomWindows(tokens, seq_len=seq_len, batch_size=batch_size, seed=seed)
+    history, files = train(name, model, windows, phases, keep, evaluate, seed)
+    steps = sum(phase["max_steps"] for phase in phases)
+    kept: list[dict[str, Any]] = []
+    if keep:
+        model, kept = write_live(model, tokenizer, files, steps, batch_size * seq_len, evaluate)
+    elif corpus == "documents" and sizes != PAGE["sizes"]:
+        model = write_stored(model, tokenizer)
+    return {
+        "parameters": sum(weights.numel() for weights in model.parameters()),
+        "training_tokens": len(tokens),
+        "tokens_seen": steps * batch_size * seq_len,
+        "step": [row["step"] for row in history],
+        "loss": [row["loss"] for row in history],
+        "bits": [row["bits"] for row in history],
+        "held_out": bits(model, tokenizer, text.held_out),
+        "page": bits(model, tokenizer, text.page),
+        "excerpt": bits(model, tokenizer, excerpt()),
+        "kept": kept,
+        "cpu_seconds": time.process_time() - begun,
+    }
+
+
+def write_stored(model: GPT, tokenizer: ByteLevelBPE) -> nn.Module:
+    """Write the model to the package in float16, and read it back."""
+    save_pretrained(model.half(), FOLDER)
+    save_tokenizer(tokenizer, FOLDER)
+    return from_pretrained(FOLDER).to(best_device())
+
+
+def write_live(
+    model: GPT,
+    tokenizer: ByteLevelBPE,
+    files: Mapping[int, Path],
+    steps: int,
+    tokens: int,
+    evaluate: Callable[[nn.Module], dict[str, float]],
+) -> tuple[nn.Module, list[dict[str, Any]]]:
+    """Write the model and those kept to the book in int8; return the last one as written, and their list."""
+    save_weights(last := FINISHED / "gpt_documents-live.safetensors", model)
+    listed = []
+    for number, (step, kept) in enumerate((files | {steps: last}).items()):
+        load_weights(kept, model)
+        path = LIVE / f"checkpoint-{number}.safetensors"
+        export(model, path, step=step)
+        rounded = read_live(path).to(best_device())
+        measured = round(evaluate(rounded)["bits"], 3)
+        listed.append(
+            {"file": path.name, "step": step, "tokens": step * tokens}
+            | {"bits_per_character": measured, "bytes": path.stat().st_size}
+        )
+    export_index(LIVE, model, tokenizer, listed)
+    return rounded, listed
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(run("gpt_documents", CASES, one_case, config={}, seeds=[0]))
