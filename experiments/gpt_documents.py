@@ -41,14 +41,18 @@ PAGE = {
 }
 
 
-def steady_then_down(lr: float, steady: int, down: int, every: int) -> list[dict[str, Any]]:
-    """The settings of two phases: one learning rate, then a straight line from it to zero."""
-    shared = {"log_every": every, "checkpoint_every": 100}
+def steady_then_down(lr: float, steady: int, *down: tuple[float, int]) -> list[dict[str, Any]]:
+    """The settings of phases: one learning rate, then, once or again, a straight line from another to zero.
+
+    Args:
+        lr: of the first phase.
+        steady: its steps.
+        down: the first learning rate and the steps of each phase that follows.
+    """
+    shared = {"log_every": 400, "checkpoint_every": 100}
     constant = {"schedule": "cosine", "min_lr_factor": 1.0, "warmup_steps": 200}
-    return [
-        {"max_steps": steady, "lr": lr, **constant, **shared},
-        {"max_steps": down, "lr": lr, "schedule": "linear", "warmup_steps": 20, **shared},
-    ]
+    lines = [{"max_steps": n, "lr": top, "schedule": "linear", "warmup_steps": 20} for top, n in down]
+    return [phase | shared for phase in [{"max_steps": steady, "lr": lr} | constant, *lines]]
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -60,7 +64,7 @@ CASES: dict[str, dict[str, Any]] = {
         "vocab_size": 1024,
         "sizes": {"max_seq_len": 128, "d_model": 176, "num_layers": 4, "num_heads": 4},
         "batch_size": 8,
-        "phases": steady_then_down(3e-3, steady=20000, down=2000, every=400),
+        "phases": steady_then_down(3e-3, 2300, (3e-3, 900)),
         "keep": [0, 50, 200, 600, 1800],
     },
     "stored": {
@@ -68,7 +72,7 @@ CASES: dict[str, dict[str, Any]] = {
         "vocab_size": 2048,
         "sizes": {"max_seq_len": 256, "d_model": 256, "num_layers": 4, "num_heads": 8},
         "batch_size": 4,
-        "phases": steady_then_down(2e-3, steady=20000, down=2000, every=400),
+        "phases": steady_then_down(2e-3, 3200, (2e-3, 1500), (1.5e-3, 1600)),
     },
 }  # fmt: skip
 
@@ -146,7 +150,6 @@ def baselines() -> dict[str, Any]:
             "unigrams": ngram_bits(text.train, text.held_out, n=1),
             "bigrams": ngram_bits(text.train, text.held_out, n=2),
             **{name: compressed_bits(name, text.held_out) for name in ("gzip", "bzip2", "xz")},
-            "xz after the training text": compressed_bits("xz", text.held_out, primer=text.train),
         },
         "page": {name: compressed_bits(name, text.page) for name in ("gzip", "bzip2", "xz")},
     }
