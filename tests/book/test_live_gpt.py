@@ -238,7 +238,7 @@ def test_the_figure_is_driven_by_keyboard_and_mouse(page):
     for _ in range(page.evaluate(STOPS)):
         page.keyboard.press("Tab")
         reached.append(page.evaluate(FOCUSED))
-    assert all(found["inside"] and found["name"] for found in reached)
+    assert all(found["inside"] and found["name"] and found["outline"] == "solid" for found in reached)
     page.set_viewport_size({"width": 320, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
     page.emulate_media(media="print")
