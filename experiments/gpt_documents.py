@@ -2,10 +2,10 @@
 
     make experiments NAME=gpt_documents
 
-Less than half an hour on one core. It saves itself as it goes and goes on where it stopped. The first, in
-float16, and its vocabulary go to ``pioneers/weights/gpt_documents``; the second, at six points of its
-training, to ``book/_static/live``. The result file compares both with counts, compressors and the GPT of the
-page on GPT.
+About half an hour on one core (the stored run had to share its core, and waited for as long again). It saves
+itself as it goes and continues where it stopped. The first, in float16, and its vocabulary go to
+``pioneers/weights/gpt_documents``; the second, at six points of its training, to ``book/_static/live``. The
+result file compares both with counts, compressors and the GPT of the page on GPT.
 """
 
 import json
