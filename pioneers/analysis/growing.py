@@ -50,9 +50,8 @@ class GrowingModel:
             plain.append(f"{'→' if current else ' '} {name:31s} {bits}   {sample!r}")
             cells = (html.escape(name), bits, f"<i>{html.escape(self.prompt)}</i>{html.escape(goes_on)}")
             if current:
-                cells = ("→ " + cells[0], *cells[1:])
-            tag = "<td><strong>{}</strong></td>" if current else "<td>{}</td>"
-            rows.append(f"<tr>{''.join(map(tag.format, cells))}</tr>")
+                cells = (f"<strong>→ {cells[0]}</strong>", f"<strong>{bits}</strong>", cells[2])
+            rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
         head = "".join(f"<th>{name}</th>" for name in ("model", "bits per character", "what it writes"))
         table = f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         return {
@@ -81,7 +80,7 @@ def growing_model(current: str) -> GrowingModel:
     found = experiment("growing_model")
     stages = []
     for kind, name in STAGES.items():
-        rows = [row for row in found["rows"] if row["case"] == kind]
-        bits = [row["bits_per_character"] for row in rows]
-        stages.append(Stage(name, (mean(bits), stdev(bits)), rows[0]["sample"], kind == current))
+        if rows := [row for row in found["rows"] if row["case"] == kind]:
+            bits = [row["bits_per_character"] for row in rows]
+            stages.append(Stage(name, (mean(bits), stdev(bits)), rows[0]["sample"], kind == current))
     return GrowingModel(tuple(stages), found["config"]["prompt"])

@@ -227,8 +227,10 @@ class SideBySide:
     pictures: Sequence[Schematic]
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        style = "display:flex;flex-wrap:wrap;gap:1.5rem;justify-content:center;align-items:center"
-        inner = "".join(picture.svg() for picture in self.pictures)
+        style = "display:flex;flex-wrap:wrap;gap:1rem;justify-content:center;align-items:center"
+        inner = "".join(
+            f'<div style="flex:1 1 300px;max-width:370px">{picture.svg()}</div>' for picture in self.pictures
+        )
         return {
             "text/plain": "\n".join(f"Picture: {picture.alt}" for picture in self.pictures),
             "text/html": f'<div style="{style}">{inner}</div>',

@@ -53,7 +53,7 @@ def test_the_first_stop_leads_to_the_text(page, address):
 
 
 def test_a_solution_opens_by_keyboard(page, address):
-    page.goto(f"{address}lectures/02_self_attention.html")
+    page.goto(f"{address}lectures/02_self_attention_deeper.html")
     box = page.locator("article details.admonition").first
     assert box.get_attribute("open") is None
     box.locator("summary").first.focus()
