@@ -2,7 +2,8 @@
 
     make experiments NAME=variations
 
-Vaswani et al. 2017, table 3, in small: the same rows, on the translation of number words.
+Vaswani et al. 2017, table 3, at a small size: the same rows, on the translation of number words. Parts that
+replace others start as the Transformer's do, with Xavier's weights, so that a row changes one thing.
 """
 
 from typing import Any
@@ -66,6 +67,23 @@ class NarrowKeys(MultiHeadAttention):
         return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 
 
+def replace_parts(model: Transformer, *, key_dim: int | None, learned_positions: bool) -> None:
+    """Narrow the keys, or learn the positions, and draw the new matrices as those of the model are drawn."""
+    new: list[nn.Module] = []
+    if key_dim is not None:
+        sizes = (model.config.d_model, model.config.num_heads)
+        for block in (*model.encoder.blocks, *model.decoder.blocks):
+            for name, module in list(block.named_children()):
+                if isinstance(module, MultiHeadAttention):
+                    new.append(NarrowKeys(*sizes, key_dim=key_dim, dropout=model.config.dropout))
+                    setattr(block, name, new[-1])
+    if learned_positions:
+        new.append(LearnedPositions(model.config.max_seq_len, model.config.d_model))
+        model.embed.position = new[-1]
+    for weights in (p for part in new for p in part.parameters() if p.ndim >= 2):
+        nn.init.xavier_uniform_(weights)
+
+
 def one_case(
     *,
     seed: int,
@@ -85,16 +103,8 @@ def one_case(
     task = number_task(train_pairs, test_pairs, vocab_size)
     seed_everything(seed)
     sizes = {"vocab_size": task.tokenizer.vocab_size, "max_seq_len": 64, "norm_placement": "pre"}
-    config = TransformerConfig(**{**sizes, **base, **changes})
-    model = Transformer(config)
-    if key_dim is not None:
-        for block in (*model.encoder.blocks, *model.decoder.blocks):
-            for name, module in list(block.named_children()):
-                if isinstance(module, MultiHeadAttention):
-                    how = {"key_dim": key_dim, "dropout": config.dropout}
-                    setattr(block, name, NarrowKeys(config.d_model, config.num_heads, **how))
-    if learned_positions:
-        model.embed.position = LearnedPositions(config.max_seq_len, config.d_model)
+    model = Transformer(TransformerConfig(**{**sizes, **base, **changes}))
+    replace_parts(model, key_dim=key_dim, learned_positions=learned_positions)
     recipe = TrainConfig(
         max_steps=steps, lr=lr, warmup_steps=steps // 5, schedule="inverse_sqrt", betas=(0.9, 0.98),
         weight_decay=0.0, precision="fp32", log_every=steps // 10, seed=seed,

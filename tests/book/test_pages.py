@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from .conftest import serve
-from .visit import WAYS, Visit
+from .visit import CONTENT, WAYS, Visit
 
 TOC = Path(__file__).parents[2] / "_toc.yml"
 PAGES = [*re.findall(r"(?:root|file): (\S+)", TOC.read_text()), "genindex", "py-modindex", "search"]
+# One page of each kind, whose sidebars are judged too.
+KINDS = {"book/index", "lectures/05_block", "labs/student/01_self_attention", "book/api/layers", "search"}
 SLOW = float(os.environ.get("PIONEERS_SLOW_MACHINE", 1))
 WEIGHT = 1_500_000  # bytes of a page with everything it loads, text compressed as web servers send it
 TEXT = {".html", ".css", ".js", ".svg", ".json"}
@@ -28,7 +30,7 @@ def weight(path):
 
 @pytest.fixture(scope="module", params=PAGES)
 def visit(request, browser, address):
-    return Visit(browser, address, request.param).audit()
+    return Visit(browser, address, request.param).audit(WAYS if request.param in KINDS else CONTENT)
 
 
 def broken(visits):
@@ -64,6 +66,10 @@ def test_is_light_and_steady(visit, html):
     assert visit.speed["shift"] <= SHIFT
 
 
+def test_the_kinds_of_pages_exist():
+    assert set(PAGES) >= KINDS
+
+
 def test_the_heaviest_pages_are_shown_at_once(html, browser, address):
     heaviest = sorted(PAGES, key=lambda name: weight(html / f"{name}.html"))[-3:]
     for name in heaviest:
@@ -77,7 +83,7 @@ def test_the_sources_are_pages_too(html, browser, address):
     paths = sorted(html.glob("_modules/**/*.html"), key=weight)
     chosen = [paths[0], paths[len(paths) // 2], paths[-1]]
     names = [str(path.relative_to(html).with_suffix("")) for path in chosen]
-    found = {name: Visit(browser, address, name).audit(WAYS[:1]) for name in names}
+    found = {name: Visit(browser, address, name).audit(CONTENT[:1]) for name in names}
     assert not {name: visit.complaints + visit.outside for name, visit in found.items() if visit.complaints}
     assert not {name: broken(visit) for name, visit in found.items() if broken(visit)}
     assert not {name: visit.wide for name, visit in found.items() if any(visit.wide.values())}

@@ -10,12 +10,9 @@ WIDTHS = {
     "at 200% zoom": 640,
     "phone": 320,
 }  # CSS pixels; a wide screen at 200% has half of them
-WAYS = [
-    ("phone", "dark", False),
-    ("wide", "dark", True),
-    ("wide", "light", False),
-    ("phone", "light", True),
-]  # True: only the colours' rules
+# True: only the rules about colours. A wide screen adds the sidebars, which one template makes for all pages.
+CONTENT = [("phone", "dark", False), ("phone", "light", True)]
+WAYS = [*CONTENT, ("wide", "dark", True), ("wide", "light", False)]
 # Else colours are read while they change.
 STILL = "*, *::before, *::after { animation: none !important; transition: none !important }"
 OBSERVE = """

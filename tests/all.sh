@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# All tests, for `make test`: every core is busy to the end. The notebooks are run again behind the other tests, at the
+# lowest priority: they get what the others leave idle, and disturb no test that is given seconds.
+set -euo pipefail
+
+rm -f _build/passed/incomplete _build/reference/*.jsonl # the latter: what a lab's experiment has found, and would find again
+nice -n 19 python tests/rerun.py >_build/rerun.txt 2>&1 &
+rerun=$!
+trap 'pkill -P $rerun || true; kill $rerun 2>/dev/null || true' EXIT
+
+make lint
+$TOGETHER -p tests.settled --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests ${ALONE//tests/--ignore tests}
+pytest -p tests.settled --cov --cov-append --cov-report= --cov-fail-under=0 $ALONE || test $? = 5 # 5: all have passed already
+if test -e _build/passed/incomplete; then
+  echo "coverage: not judged, since slow tests that have passed were not run again"
+else
+  coverage report
+fi
+echo "waiting for the notebooks that are run again"
+status=0
+wait $rerun || status=$?
+cat _build/rerun.txt
+exit $status
