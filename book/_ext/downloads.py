@@ -1,7 +1,9 @@
-"""Notebooks to take away: each page written as text offers the notebook that the build ran."""
+"""Notebooks to take away: each page written as text offers the notebook that ran, in plain Markdown."""
 
-import shutil
 from pathlib import Path
+
+import nbformat
+from clean import Source, clean
 
 
 def offer_notebook(app, pagename, templatename, context, doctree):
@@ -9,7 +11,8 @@ def offer_notebook(app, pagename, templatename, context, doctree):
     if context.get("page_source_suffix") == ".md" and executed.is_file():
         target = Path(app.outdir) / "_sources" / f"{pagename}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(executed, target)
+        notebook = nbformat.read(executed, as_version=4)
+        nbformat.write(clean(notebook, pagename, Source.of_this_build()), target)
         context["ipynb_source"] = f"{pagename}.ipynb"
 
 

@@ -65,6 +65,11 @@ def choose_cache(app, config):
     config.nb_execution_cache_path = str(cache_of(Path(app.srcdir)).path)
 
 
+def runs_always(path):
+    """Whether a page looks at other pages, and is therefore run whenever one of them has changed."""
+    return "execution_mode: force" in Path(path).read_text(encoding="utf-8")[:400]
+
+
 def read_again(app, env, added, changed, removed):
     """Pages whose key has changed since Sphinx read them; stale results are dropped."""
     before, env.result_keys = getattr(env, "result_keys", {}), {}
@@ -76,7 +81,13 @@ def read_again(app, env, added, changed, removed):
             env.result_keys[name] = key_of(notebook, sources)
             if not is_kept(cache, notebook, env.result_keys[name]):
                 drop(cache, path)
-    return [name for name, key in env.result_keys.items() if before.get(name) != key]
+    again = [name for name, key in env.result_keys.items() if before.get(name) != key]
+    changed = {*again, *added, *changed, *removed}
+    return again + [
+        name
+        for name in env.found_docs - env.result_keys.keys()
+        if changed and runs_always(env.doc2path(name))
+    ]
 
 
 def setup(app):

@@ -6,33 +6,19 @@ Run times, dates and peak memory are those that the build recorded when it ran a
 import importlib.metadata
 import os
 import platform
-import re
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 import nbformat
+import reading
 from docutils import nodes
 from jupyter_cache import get_cache
 from myst_nb.ext.execution_tables import METADATA_KEY
 from myst_nb.sphinx_ import NbMetadataCollector
 from sphinx.util.docutils import SphinxDirective
 
-# Words of prose and lines of code that are read in a minute, fitted to the times that authors state.
-WORDS, LINES = 120, 35
-STATED = re.compile(r"about (\d+) minutes to read")
 LIBRARIES = ["pioneers", "torch", "numpy", "scikit-learn", "tokenizers", "matplotlib", "jupyter-book"]
-
-
-def reading_minutes(page):
-    """Minutes to read a page: what its author states; otherwise from the amount of prose and of code."""
-    stated = STATED.search(page.astext())
-    if stated:
-        return int(stated[1])
-    words = sum(len(paragraph.astext().split()) for paragraph in page.findall(nodes.paragraph))
-    cells = [cell for cell in page.findall(nodes.container) if cell.get("nb_element") == "cell_code_source"]
-    lines = sum(len(cell.astext().splitlines()) for cell in cells)
-    return 5 * max(1, round((words / WORDS + lines / LINES) / 5))
 
 
 def runs(env):
@@ -44,7 +30,8 @@ def runs(env):
 def tell_times(app, doctree, name):
     run = runs(app.env).get(name)
     if name.startswith("lectures/") and run:
-        text = f"About {reading_minutes(doctree)} minutes to read · runs in {run['runtime']:.0f} s"
+        minutes = reading.minutes(Path(app.env.doc2path(name)))
+        text = f"About {minutes} minutes to read · runs in {run['runtime']:.0f} s"
         title = next(doctree.findall(nodes.title))
         title.parent.insert(title.parent.index(title) + 1, nodes.paragraph(text=text, classes=["page-times"]))
 

@@ -193,7 +193,7 @@ def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
     """Return a failure if the answer makes tensors on the CPU although its inputs are on another device.
 
     PyTorch's meta device has shapes but no numbers, and every machine has it. Anything else that fails
-    there (reading a number out of a tensor) is no fault of the answer and is ignored.
+    there (reading a number out of a tensor) is not the answer's fault and is ignored.
     """
     for probe in probes:
         elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}

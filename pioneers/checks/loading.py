@@ -34,7 +34,7 @@ def drafts(folder: Path) -> tuple[Draft, ...]:
 def _draft(file: Path) -> Draft:
     spec = spec_from_file_location(f"pioneers_labs.{file.parent.name}.{file.stem}", file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
+        raise ImportError(f"{file} is not a Python file")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     draft: Draft = module.ex

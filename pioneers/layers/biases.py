@@ -9,8 +9,8 @@ from torch import Tensor, nn
 def alibi_slopes(num_heads: int) -> Tensor:
     """The slopes ``(H,)`` of Press et al. 2022, section 3: ``2^(-8/H), 2^(-16/H), …, 2^(-8)``.
 
-    For a ``num_heads`` that is no power of two, the slopes of the next lower power are filled up with every
-    second slope of the next higher one, as the paper's code does.
+    For a ``num_heads`` that is not a power of two, the slopes of the next lower power are filled up with
+    every second slope of the next higher one, as the paper's code does.
 
     Example:
         >>> alibi_slopes(4)

@@ -112,7 +112,7 @@ class Rotary(nn.Module):
         self.register_buffer("cos", waves[:, 1::2], persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Turn ``x (B, H, T, K)``, whose first vector stands at position ``start``.
+        """Turn ``x (B, H, T, K)``, whose first vector is at position ``start``.
 
         Raises:
             ValueError: a position lies beyond ``max_seq_len``.

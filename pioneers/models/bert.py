@@ -68,7 +68,7 @@ class BERTConfig(Config):
 
 
 class BERT(nn.Module):
-    """The encoder with its pooler; :class:`MaskedLMHead` and the others stand on it. Devlin et al. 2019.
+    """The encoder with its pooler; :class:`MaskedLMHead` and the others use it. Devlin et al. 2019.
 
     Args:
         config: sizes, for instance ``BERTConfig.preset("base")``.
@@ -124,7 +124,7 @@ class MaskedLMHead(nn.Module):
     """Predicts the tokens that were hidden; its output matrix is the token embedding.
 
     Args:
-        bert: the model it stands on.
+        bert: the model whose states it reads.
 
     Example:
         >>> import torch

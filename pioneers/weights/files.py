@@ -128,7 +128,7 @@ def _read(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except SafetensorError as error:
         raise ValueError(
-            f"{path} is truncated or damaged, or is no safetensors file ({error}); get it again"
+            f"{path} is truncated or damaged, or is not a safetensors file ({error}); get it again"
         ) from error
 
 

@@ -87,7 +87,7 @@ def square(theirs: str, ours: str, default: int) -> Field:
 def class_labels(count: str) -> tuple[Field, ...]:
     """Make the rows of the classes: their number, whose name here is ``count``, and their ``labels``.
 
-    Labels that only count (``LABEL_0``, ``LABEL_1``, …) are no names: here they are ``()``.
+    Labels that only count (``LABEL_0``, ``LABEL_1``, …) are not names: here they are ``()``.
 
     Example:
         >>> fields_to_ours({"id2label": {"0": "no", "1": "yes"}}, class_labels("num_classes"))

@@ -41,20 +41,20 @@ def _download(name: str, files: Sequence[str]) -> str:
         from huggingface_hub.errors import RepositoryNotFoundError
     except ImportError as error:
         raise ModuleNotFoundError(
-            f"{name} is no folder here, and fetching it from the hub needs one more package: "
+            f"{name} is not a folder here, and fetching it from the hub needs one more package: "
             f"pip install huggingface_hub"
         ) from error
     try:
         return snapshot_download(name, allow_patterns=list(files))
     except RepositoryNotFoundError as error:
         raise FileNotFoundError(
-            f"{name} is no folder here, and the Hugging Face hub has no model of that name, or not for "
+            f"{name} is not a folder here, and the Hugging Face hub has no model of that name, or not for "
             f"everybody: check the name, or log in with `hf auth login`"
         ) from error
     except Exception as error:  # the hub's client passes on the errors of every layer under it
         reason = str(error).strip().split("\n")[0]
         raise ConnectionError(
-            f"{name} is no folder here, and it cannot be fetched from the Hugging Face hub "
+            f"{name} is not a folder here, and it cannot be fetched from the Hugging Face hub "
             f"({type(error).__name__}: {reason}): connect to the internet, set HF_HOME to a cache that holds "
             f"it, or give a folder"
         ) from error

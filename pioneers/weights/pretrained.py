@@ -126,7 +126,7 @@ def _read_theirs(folder: Path, values: dict[str, Any]) -> nn.Module:
         tensors = layout.tensors_to_ours(stored, settings)
     except ValueError as error:
         raise ValueError(
-            f"{folder} is no {layout.architecture} as it should be: {error}. Get {CONFIG} and the weights "
+            f"{folder} does not hold a valid {layout.architecture}: {error}. Get {CONFIG} and the weights "
             f"from the same place again, or load the folder with transformers and save what you need of it"
         ) from error
     model.load_state_dict(

@@ -74,7 +74,7 @@ class Layout:
         heads: what the names outside the body begin with; a folder in this layout has all of them.
         optional: what the names begin with that are read if they are there, and never written.
         tied: tensors that may be stored though they are copies, with what they are copies of; where the
-            settings give the model a tensor of its own there, it is no copy.
+            settings give the model a tensor of its own there, it is not a copy.
         drop: tensors that have no counterpart and no influence on the outputs, with ``{}`` as in the rows.
         added: tensors that are written though they have no counterpart, from the settings.
         more_config: further entries of ``config.json``, from the settings.

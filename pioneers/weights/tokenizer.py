@@ -39,7 +39,7 @@ def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> ByteLevelBPE | Wor
     try:
         return _from_library(saved)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is no tokenizer like GPT-2's or BERT's ({error})") from error
+        raise ValueError(f"{path} is not a tokenizer like GPT-2's or BERT's ({error})") from error
 
 
 def save_tokenizer(tokenizer: ByteLevelBPE | WordPiece, folder: str | os.PathLike[str]) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
@@ -17,7 +18,8 @@ REPOSITORY, COMMIT = "somebody/somewhere", "0123abc"
 CONFIGURATION = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
-extensions = ["myst_nb", "sphinx_book_theme", "launch"]
+extensions = ["myst_nb", "sphinx_book_theme", "launch", "checks"]
+myst_enable_extensions = ["attrs_inline"]
 html_theme, nb_execution_mode, root_doc = "sphinx_book_theme", "off", "book/index"
 suppress_warnings = ["toc.not_included"]
 exclude_patterns = ["_build"]
@@ -43,12 +45,29 @@ def branch(pages, tmp_path_factory):
     return folder
 
 
+PAGE = """\
+---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+---
+
+# A page
+
+Half of it is [0.5]{.derived}.
+
+```{code-cell} ipython3
+:tags: [checks]
+assert True
+```
+"""
+
+
 def build(pages, folder, **environment):
     """A book with pages of the same names, built with the extension that makes the buttons."""
     for page in [*pages, "book/index"]:
         path = folder / f"{page}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("# A page\n")
+        path.write_text(PAGE)
     (folder / "conf.py").write_text(CONFIGURATION)
     own = {name: value for name, value in os.environ.items() if not name.startswith("GITHUB_")}
     words = [sys.executable, "-m", "sphinx", "-q", "-b", "html", folder, folder / "_build" / "html"]
@@ -69,8 +88,13 @@ def test_the_buttons_of_every_page_lead_to_its_notebook(pages, branch, tmp_path)
     assert not links["book/index"]  # only lectures and labs are opened elsewhere
 
 
-def test_without_a_repository_there_are_no_buttons(pages, tmp_path):
+def test_without_a_repository_there_are_no_buttons_and_checks_are_folded(pages, tmp_path):
     assert set().union(*build(pages[:1], tmp_path).values()) == set()
+    page = BeautifulSoup((tmp_path / "_build" / "html" / f"{pages[0]}.html").read_text(), "html.parser")
+    folded = page.select_one("details.hide")
+    assert folded.summary.text.split() == ["Checks", "Checks"]  # what it says when closed, and when open
+    assert "assert True" in folded.text
+    assert page.select_one("span.derived").text == "0.5"
 
 
 def test_the_first_cell_installs_the_package_and_nothing_else_is_added(pages, branch):
@@ -79,6 +103,7 @@ def test_the_first_cell_installs_the_package_and_nothing_else_is_added(pages, br
         nbformat.validate(notebook)
         assert f"pioneers[data] @ git+https://github.com/{REPOSITORY}@{COMMIT}" in notebook.cells[0].source
         assert not any("%pip" in cell.source for cell in notebook.cells[1:])
+        assert f"https://somebody.github.io/somewhere/{page}.html" in notebook.cells[1].source
         assert notebook.metadata["kernelspec"]["name"] == "python3"
         assert not any(cell.get("outputs") for cell in notebook.cells)
     assert COMMIT in (branch / "requirements.txt").read_text()
@@ -101,6 +126,7 @@ def test_a_lecture_runs_in_a_bare_folder_with_the_package_as_it_is_installed(bra
         "--no-index",
     ]
     subprocess.run([*pip, "--target", tmp_path / "installed", tmp_path / "source"], check=True)
+    (tmp_path / "installed" / "myst_nb.py").write_text("raise ImportError('only the book has it')")
     bare = tmp_path / "bare"
     bare.mkdir()
     notebook = nbformat.read(branch / "lectures" / "06_transformer.ipynb", as_version=4)

@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from pioneers import data
 from pioneers.data import (
     cloze_questions,
     code_words,
@@ -15,6 +16,7 @@ from pioneers.data import (
     punctuation,
     sentence_boundary_qa,
 )
+from pioneers.data.registry import FILES
 from pioneers.data.tasks import BLANK, PACKAGES, REFERENCE
 
 QUESTIONS = (cloze_questions, sentence_boundary_qa)
@@ -141,3 +143,16 @@ def test_two_sentences_are_run_together_and_their_border_is_asked_for():
     for places in (from_left, from_right):
         assert {4, 14} <= set(places) <= set(range(4, 15))
         assert max(places.values()) < len(rows) / 5  # no place gives the answer away
+
+
+def test_the_page_of_tasks_has_a_row_for_each(root):
+    """Every task and data set of the package is on it, and every public file belongs to one."""
+    page = (root / "book" / "tasks.md").read_text()
+    files = ("docstrings", "embedded", "public", "tasks", "translation", "truncation")
+    modules = {f"pioneers.data.{name}" for name in files}
+    functions = [
+        name for name in data.__all__ if getattr(data, name).__module__ in modules and name.islower()
+    ]
+    assert len(functions) > 25
+    assert [name for name in functions if f'"{name}"' not in page] == []
+    assert [path for path in FILES if f'"{path.split("/")[0]}": [' not in page] == []

@@ -85,7 +85,7 @@ def test_what_the_network_says_is_passed_on_in_one_line(hub):
     with pytest.raises(ConnectionError) as caught:
         from_pretrained("gpt2")
     message = str(caught.value)
-    assert "gpt2 is no folder here" in message
+    assert "gpt2 is not a folder here" in message
     assert "(TimeoutError: too slow): connect to the internet, set HF_HOME" in message
     assert "\n" not in message
 
@@ -113,7 +113,7 @@ def test_without_a_network_the_error_says_what_to_do(tmp_path):
         check=True,
     )
     assert run.stdout.startswith(
-        "bert-base-uncased is no folder here, and it cannot be fetched from the Hugging"
+        "bert-base-uncased is not a folder here, and it cannot be fetched from the Hugging"
     )
     assert run.stdout.count("\n") == 1
     assert "or give a folder" in run.stdout

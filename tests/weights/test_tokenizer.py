@@ -119,7 +119,7 @@ LIBRARY = {
 )
 def test_a_tokenizer_of_another_kind_is_refused(changes, message, tmp_path):
     (tmp_path / "tokenizer.json").write_text(json.dumps(LIBRARY | changes))
-    with pytest.raises(ValueError, match=rf"is no tokenizer like GPT-2's or BERT's \(.*{message}"):
+    with pytest.raises(ValueError, match=rf"is not a tokenizer like GPT-2's or BERT's \(.*{message}"):
         load_tokenizer(tmp_path)
 
 
