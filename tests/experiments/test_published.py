@@ -14,7 +14,6 @@ NAMES = (
     "block_parts",
     "finetuning_rates",
     "gpt_ablation",
-    "growing_model",
     "gpt_documents",
     "growing_model",
     "layers_transferred",
