@@ -211,7 +211,7 @@ class Cleaner:
         return text
 
     def role(self, match: re.Match) -> str:
-        """What stands for a role."""
+        """Return the text or link that replaces a role."""
         kind, (words, target) = match[1], split_role(match[2])
         if kind.startswith("glue"):
             return self.numbers.get(target.split(":")[0], "…")
