@@ -54,7 +54,7 @@ ex.hidden("post-norm, a small stream", **PLAIN, scale=0.1, norm_first=False)
 @ex.law(
     "layers that add nothing leave a pre-norm stream alone",
     "The direct path of the sum has no norm in it.",
-    section="sec-residual",
+    section="sec-residual-depth",
     equation="eq-paths",
 )
 def nothing_added(run, probe):

@@ -57,13 +57,13 @@ ex.wrong(
     "the tanh form",
     "That is an approximation, off by up to 0.0005; the exercise asks for the definition, x Φ(x).",
     ("torch.erf(gate / math.sqrt(2))", "torch.tanh(math.sqrt(2 / math.pi) * (gate + 0.044715 * gate**3))"),
-    believes="the tanh form is GELU", equation="eq-gelu-tanh",
+    believes="the tanh form is GELU", section="sec-gelu-forms", equation="eq-gelu-tanh",
 )
 ex.wrong(
     "the sigmoid form",
     "That is an approximation, off by up to 0.02; the exercise asks for the definition, x Φ(x).",
     (PHI, "torch.sigmoid(1.702 * gate)"), believes="1.702 makes a sigmoid the distribution",
-    equation="eq-gelu-sigmoid",
+    section="sec-gelu-forms", equation="eq-gelu-sigmoid",
 )
 ex.wrong(
     "no root of two inside erf",

@@ -52,6 +52,7 @@ ex.hidden("width 1", shape=(5, 1))
 @ex.law(
     "shifting and stretching a vector changes nothing",
     "The mean drops out, then the scale.",
+    section="sec-norm-jacobian",
     equation="eq-invariance",
 )
 def shifted_and_scaled(run, probe):
@@ -160,7 +161,7 @@ ex.wrong(
     "statistics taken for constants",
     "Mean and deviation depend on x, and the gradient must pass through them: no detach, no no_grad.",
     [(MEAN, f"{MEAN}.detach()"), (VARIANCE, f"{VARIANCE}.detach()")], believes="statistics are constants",
-    shows=bends_the_gradient, section="sec-layernorm", equation="eq-norm-jacobian",
+    shows=bends_the_gradient, section="sec-norm-jacobian", equation="eq-norm-jacobian",
 )
 ex.wrong(
     "the library does the work",

@@ -105,7 +105,7 @@ ex.wrong(
     "statistics taken for constants",
     "Mean and deviation depend on x, and the gradient must pass through them: no detach, no no_grad.",
     (SQUARE, f"{SQUARE}.detach()"), believes="statistics are constants", shows=bends_the_gradient,
-    section="sec-layernorm", equation="eq-norm-jacobian",
+    section="sec-norm-jacobian", equation="eq-norm-jacobian",
 )
 ex.wrong(
     "the library does the work",

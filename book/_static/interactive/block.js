@@ -8,8 +8,8 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
     post: "the norm is on the stream, and all that earlier layers wrote passes through it.",
-    pre: "the norm is on the branch; the stream runs through the block untouched, and only additions change it.",
-    sandwich: "two norms are on the branch; the stream is untouched, and each addition has a fixed size.",
+    pre: "the norm is on the branch; nothing normalises the stream, and each layer only adds to it.",
+    sandwich: "two norms are on the branch; nothing normalises the stream, and what a layer adds is normalised first.",
   };
   const kind = choice("Norm", names.map(name => TITLE[name]), update);
   const block = slider("Block", { min: 1, max: depth, value: depth, words: n => `${n} of ${depth}` }, update);
