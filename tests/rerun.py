@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nbformat
+from jupyter_cache import get_cache
 
 from pioneers.keys import Sources
 
@@ -23,11 +24,21 @@ OPTIONS = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", "-q", "
 AT_A_TIME = 2
 
 
+def write_lectures(root: Path = ROOT) -> None:
+    """Write the executed lectures as the build keeps them, with the numbers that it glues into the text."""
+    cache, folder = get_cache(root / "_build" / ".jupyter_cache"), root / "_build" / "rerun" / "lectures"
+    folder.mkdir(parents=True, exist_ok=True)
+    for record in cache.list_cache_records():
+        page = Path(record.uri)
+        if page.parent == root / "lectures":
+            nbformat.write(cache.get_cache_bundle(record.pk).nb, folder / f"{page.stem}.ipynb")
+
+
 def notebooks(root: Path = ROOT) -> list[Path]:
     """The executed lectures and the labs' references."""
     lectures = [path.stem for path in (root / "lectures").glob("*.md")]
     labs = [path.parent.name for path in (root / "labs").glob("*/lab.md")]
-    found = [root / "_build" / "jupyter_execute" / "lectures" / f"{name}.ipynb" for name in lectures]
+    found = [root / "_build" / "rerun" / "lectures" / f"{name}.ipynb" for name in lectures]
     return sorted([*found, *(root / "_build" / "reference" / f"{name}.ipynb" for name in labs)])
 
 
@@ -75,4 +86,5 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
 
 
 if __name__ == "__main__":
+    write_lectures()
     sys.exit(main(sys.argv[1:]))

@@ -62,19 +62,19 @@ def test_a_changed_number_fails(executed, rerun, tmp_path):
 @pytest.fixture
 def build(executed, tmp_path):
     """A build with one page whose code imports a module."""
-    for folder in ("lectures", "pioneers", "_build/jupyter_execute/lectures"):
+    for folder in ("lectures", "pioneers", "_build/rerun/lectures"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "lectures" / "page.md").touch()
     for name in ("__init__", "used", "other"):
         (tmp_path / "pioneers" / f"{name}.py").touch()
     notebook = deepcopy(executed)
     notebook.cells[0].source += "\nfrom pioneers.used import x"
-    nbformat.write(notebook, tmp_path / "_build" / "jupyter_execute" / "lectures" / "page.ipynb")
+    nbformat.write(notebook, tmp_path / "_build" / "rerun" / "lectures" / "page.ipynb")
     return tmp_path
 
 
 def test_a_notebook_that_has_passed_is_skipped_until_something_changes(build, rerun, monkeypatch, capsys):
-    code, page = 0, build / "_build" / "jupyter_execute" / "lectures" / "page.ipynb"
+    code, page = 0, build / "_build" / "rerun" / "lectures" / "page.ipynb"
     monkeypatch.setattr(rerun, "run", lambda path: subprocess.CompletedProcess([], code, "a line", ""))
 
     def ran(*arguments):
