@@ -67,22 +67,23 @@
   }
 
   // What is wider than the page scrolls on its own, and fades where there is more. Tab must reach it, so that the arrow
-  // keys can move it.
-  const look = box => {
+  // keys can move it. Interactive figures draw their boxes later.
+  const look = ({ target: box }) => {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
     box.classList.toggle("more", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+    box.classList.toggle("earlier", box.scrollLeft > 1);
   };
-  const widths = new ResizeObserver(entries => {
-    for (const { target } of entries) {
-      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
-      else target.removeAttribute("tabindex");
-      look(target);
+  const widths = new ResizeObserver(entries => entries.forEach(look));
+  const wide = "pre, .katex-display, .pst-scrollable-table-container, .output [style*='overflow-x'], .wide-drawing";
+  const watch = () => {
+    for (const box of document.querySelectorAll(`article :is(${wide})`)) {
+      widths.observe(box);
+      box.addEventListener("scroll", look, { passive: true });
     }
-  });
-  const wide = "pre, .katex-display, .pst-scrollable-table-container, .output [style*='overflow-x']";
-  for (const box of document.querySelectorAll(`article :is(${wide})`)) {
-    widths.observe(box);
-    box.addEventListener("scroll", () => look(box), { passive: true });
-  }
+  };
+  watch();
+  window.addEventListener("interactive", watch);
 
   // On paper everything is light.
   const page = document.documentElement.dataset;

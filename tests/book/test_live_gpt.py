@@ -224,8 +224,8 @@ def test_the_figure_is_driven_by_keyboard_and_mouse(page):
 
     def write():
         page.get_by_role("button", name="Start again").click()
-        page.get_by_role("button", name="Write on").click()
-        page.get_by_role("button", name="Write on").wait_for()
+        page.get_by_role("button", name="Keep writing").click()
+        page.get_by_role("button", name="Keep writing").wait_for()
         return prompt.input_value()
 
     first = write()

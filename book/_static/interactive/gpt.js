@@ -22,7 +22,7 @@
 
     const prompt = make("textarea", { id: "live-prompt", rows: 3, spellcheck: "false", oninput: edit });
     prompt.value = data.prompt;
-    const write = make("button", { type: "button", onclick: () => (writing ? (writing = false) : writeOn()) }, "Write on");
+    const write = make("button", { type: "button", onclick: () => (writing ? (writing = false) : writeOn()) }, "Keep writing");
     const again = make("button", { type: "button", onclick: () => { prompt.value = data.prompt; edit(); } }, "Start again");
     const seed = make("input", { type: "number", id: "live-seed", min: 0, max: 9999, value: 0 });
     const temperature = slider("Temperature", { min: 0, max: 2, step: 0.1, value: 0.7, words: t => (t ? t.toFixed(1) : "0, greedy") }, next);
@@ -158,8 +158,8 @@
         await new Promise(resolve => setTimeout(resolve));
       }
       writing = false;
-      write.textContent = "Write on";
-      if (ids.length >= about.config.max_seq_len) announce(`The model reads at most ${about.config.max_seq_len} tokens: the page is full.`);
+      write.textContent = "Keep writing";
+      if (ids.length >= about.config.max_seq_len) announce(`The model reads at most ${about.config.max_seq_len} tokens, and the text has reached this length.`);
     }
 
     say(data.first);

@@ -19,6 +19,7 @@
     await Promise.all([load("interactive.css"), load("common.js")]);
     await Promise.all([...new Set(places.map(place => `${place.dataset.name}.js`))].map(load));
     places.forEach(Interactive.mount);
+    dispatchEvent(new Event("interactive"));
   };
 
   if (places.length) begin();
