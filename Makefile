@@ -77,21 +77,19 @@ format: .venv/.ready
 	ruff check --fix .
 	ruff format .
 
-# The grader's tests give their prisoners seconds, and those of times measure: they run alone.
-ALONE = tests/autograder tests/notebooks/test_times.py
 # What everyday work does without: the jail, the browser, the built book, whole runs of other programs.
-SLOW = $(ALONE) tests/book tests/notebooks tests/bench tests/experiments tests/labs/test_browser.py tests/labs/test_end_to_end.py \
-  tests/labs/test_release.py tests/labs/test_student_version.py
-TOGETHER = OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder
+SLOW = tests/autograder tests/book tests/notebooks tests/bench tests/experiments tests/labs/test_browser.py \
+  tests/labs/test_end_to_end.py tests/labs/test_release.py tests/labs/test_student_version.py
+TWO_AT_A_TIME = OMP_NUM_THREADS=1 pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
 check: lint
-	$(TOGETHER) tests $(SLOW:%=--ignore %)
+	$(TWO_AT_A_TIME) tests $(SLOW:%=--ignore %)
 
 # Slow tests that have passed on the same files are not run again, and then the coverage is not known.
 test: export PIONEERS_SETTLE = $(SLOW)
 test: export PYTHONPATH := $(CURDIR)
 test: book
-	@TOGETHER='$(TOGETHER)' ALONE='$(ALONE)' bash tests/all.sh
+	@TWO_AT_A_TIME='$(TWO_AT_A_TIME)' bash tests/all.sh
 
 clean:
 	rm -rf _build labs/student .pytest_cache .ruff_cache .coverage

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from bs4 import BeautifulSoup, Tag
+from lxml import html
 from playwright.sync_api import sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,21 +30,25 @@ def pages() -> list[str]:
     return re.findall(r"(?:root|file): (\S+)", (ROOT / "_toc.yml").read_text(encoding="utf-8"))
 
 
-def article(page: str, known: set[str]) -> Tag:
+def read(page: str) -> html.HtmlElement:
+    """A page of the built book, without its scripts."""
+    found = html.document_fromstring((HTML / f"{page}.html").read_text(encoding="utf-8"))
+    for element in found.xpath("//script"):
+        element.drop_tree()
+    return found
+
+
+def article(page: str, known: set[str]) -> html.HtmlElement:
     """The text of a page, its names made unique and its addresses those of the one document."""
-    found = BeautifulSoup((HTML / f"{page}.html").read_text(encoding="utf-8"), "html.parser").select_one(
-        "article"
-    )
-    found["id"] = page
-    for element in found.select("script"):
-        element.decompose()
-    for element in found.select("details"):
-        element["open"] = ""
-    for element in found.select("[id]"):
-        element["id"] = f"{page}/{element['id']}" if element is not found else page
-    for element in found.select("[href], [src]"):
-        key = "href" if element.has_attr("href") else "src"
-        element[key] = address(page, element[key], known)
+    found = read(page).find(".//article")
+    for element in found.iter("details"):
+        element.set("open", "")
+    for element in found.xpath(".//*[@id]"):
+        element.set("id", f"{page}/{element.get('id')}")
+    found.set("id", page)
+    for name in ("href", "src"):
+        for element in found.xpath(f".//*[@{name}]"):
+            element.set(name, address(page, element.get(name), known))
     return found
 
 
@@ -65,17 +69,14 @@ def address(page: str, written: str, known: set[str]) -> str:
 def join() -> str:
     """All pages in the dress of the opening page."""
     order = pages()
-    whole = BeautifulSoup((HTML / f"{order[0]}.html").read_text(encoding="utf-8"), "html.parser")
-    for element in whole.select("script"):
-        element.decompose()
-    for element in whole.select("link[href]"):
-        element["href"] = address(order[0], element["href"], set())
-    whole.html["data-theme"] = "light"
-    whole.head.append(BeautifulSoup(f"<style>{PAGES}</style>", "html.parser"))
+    whole = read(order[0])
+    for element in whole.xpath("//link[@href]"):
+        element.set("href", address(order[0], element.get("href"), set()))
+    whole.set("data-theme", "light")
+    whole.head.append(html.fromstring(f"<style>{PAGES}</style>"))
     whole.body.clear()
-    for page in order:
-        whole.body.append(article(page, set(order)))
-    return str(whole)
+    whole.body.extend(article(page, set(order)) for page in order)
+    return "<!doctype html>" + html.tostring(whole, encoding="unicode")
 
 
 def main() -> None:

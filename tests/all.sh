@@ -9,8 +9,7 @@ rerun=$!
 trap 'pkill -P $rerun || true; kill $rerun 2>/dev/null || true' EXIT
 
 make lint
-env $TOGETHER -p tests.settled --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests ${ALONE//tests/--ignore tests}
-pytest -p tests.settled --cov --cov-append --cov-report= --cov-fail-under=0 $ALONE || test $? = 5 # 5: all have passed already
+env $TWO_AT_A_TIME -p tests.settled --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests
 if test -e _build/passed/incomplete; then
   echo "coverage: not judged, since slow tests that have passed were not run again"
 else

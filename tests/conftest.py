@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+# The grader's tests give their prisoners seconds, and those of times measure: one after another, in one process.
+ONE_BY_ONE = ("tests/autograder/", "tests/notebooks/test_times.py")
+
 ROOT = Path(__file__).parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -63,6 +66,15 @@ def browser():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU; the only tests that may be skipped everywhere")
+
+
+@pytest.hookimpl(tryfirst=True)  # xdist then writes the groups into the names of the tests
+def pytest_collection_modifyitems(items):
+    """Give each module to one process, because its tests share what is slow to make."""
+    for item in items:
+        module = item.nodeid.split("::")[0]
+        group = "one by one" if module.startswith(ONE_BY_ONE) else module
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.hookimpl(wrapper=True)

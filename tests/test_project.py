@@ -147,6 +147,7 @@ def pins():
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines), (
         "constraints.txt: name==version only"
     )
+    assert "rfc3987-syntax==" not in " ".join(lines), "jsonschema is too new: see CONTRIBUTING.md"
     return {canonicalize_name(line.split("==")[0]): line.split("==")[1] for line in lines}
 
 

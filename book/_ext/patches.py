@@ -1,13 +1,16 @@
-"""Three changes to the libraries that run notebooks, where they offer no way to ask for it.
+"""Four changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
 
 - MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
 - MyST-NB: the notebook it writes down has the outputs that came from the cache.
 - nbclient: a run ends with a look at the most memory that its process held; the cache keeps the number.
+- Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because the
+  V8 that sets the formulas does not survive a fork.
 
 They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
 """
 
 import copy
+import os
 import re
 from pathlib import Path
 
@@ -17,7 +20,7 @@ from nbclient import NotebookClient
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 
-VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2"}
+VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2", "sphinx": "7.4.7"}
 
 
 def join_pieces(outputs):
@@ -63,6 +66,18 @@ def apply():
         render.coalesce_streams = join_pieces
 
 
+def read_in_parallel(app):
+    # This one only numbers sections, after all pages are read, but does not say so.
+    app.extensions["sphinx_multitoc_numbering"].parallel_read_safe = True
+    app.parallel = min(4, os.cpu_count() or 1)
+
+
+def write_alone(app, env):
+    app.parallel = 1
+
+
 def setup(app):
     apply()
+    app.connect("builder-inited", read_in_parallel)
+    app.connect("env-updated", write_alone)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,11 +2,10 @@
 
 import re
 from collections import Counter
-from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from bs4 import BeautifulSoup
+from lxml.html import document_fromstring
 
 
 @pytest.fixture(scope="module")
@@ -14,48 +13,38 @@ def pages(root, html):
     names = re.findall(r"(?:root|file): (\S+)", (root / "_toc.yml").read_text())
     files = [html / f"{name}.html" for name in [*names, "index", "genindex", "search"]]
     assert [file for file in files if not file.is_file()] == [], "build the book: make book"
-    return {file: BeautifulSoup(file.read_text(encoding="utf-8"), "html.parser") for file in files}
-
-
-class Places(HTMLParser):
-    """The places of a page, and what it links or loads."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.ids, self.targets = [], []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value)
-            elif name in ("href", "src"):
-                self.targets.append(value)
+    return {file: document_fromstring(file.read_text(encoding="utf-8")) for file in files}
 
 
 @pytest.fixture(scope="module")
-def places(html):
+def every_page(html):
     """Every HTML file of the book, the sources of the package among them."""
-    return {path: Places(path) for path in html.rglob("*.html") if "_static" not in path.parts}
+    files = [path for path in html.rglob("*.html") if "_static" not in path.parts]
+    return {path: document_fromstring(path.read_text(encoding="utf-8")) for path in files}
 
 
-def test_internal_links_lead_somewhere(html, places):
-    broken = []
-    for path, page in places.items():
-        for target in set(page.targets):
+def has_class(name):
+    """The condition of an XPath that an element is of a class."""
+    return f"contains(concat(' ', normalize-space(@class), ' '), ' {name} ')"
+
+
+def test_internal_links_lead_somewhere(html, every_page):
+    places, broken = {path: set(page.xpath("//@id")) for path, page in every_page.items()}, []
+    for path, page in every_page.items():
+        for target in {*page.xpath("//@href"), *page.xpath("//@src")}:
             url = urlsplit(target)
             if url.scheme or target == "#":
                 continue
             file = (path.parent / unquote(url.path)).resolve() if url.path else path
             if not file.is_file() or html not in file.parents:
                 broken.append(f"{path.name}: {target}")
-            elif url.fragment and file in places and unquote(url.fragment) not in places[file].ids:
+            elif url.fragment and file in places and unquote(url.fragment) not in places[file]:
                 broken.append(f"{path.name}: no place {target}")
     assert not broken
 
 
-def test_places_have_one_name_each(places):
-    counts = {path.name: Counter(page.ids) for path, page in places.items()}
+def test_places_have_one_name_each(every_page):
+    counts = {path.name: Counter(page.xpath("//@id")) for path, page in every_page.items()}
     assert not {(page, place) for page, count in counts.items() for place in count if count[place] > 1}
 
 
@@ -63,7 +52,7 @@ def test_every_figure_says_what_it_shows(pages):
     images = [
         (path.name, image.get("alt", ""))
         for path, page in pages.items()
-        for image in page.select("article img")
+        for image in page.xpath("//article/descendant::img")
     ]
     poor = [(name, alt) for name, alt in images if len(alt) < 15 or re.search(r"\.(png|jpe?g|svg)$|/", alt)]
     assert images
@@ -72,10 +61,10 @@ def test_every_figure_says_what_it_shows(pages):
 
 def test_every_table_is_a_table(pages):
     raw = [
-        (path.name, paragraph.text[:60])
+        (path.name, text[:60])
         for path, page in pages.items()
-        for paragraph in page.select("article p")
-        if re.search(r"\|\s*:?(--|[–—])", paragraph.text)
+        for paragraph in page.xpath("//article/descendant::p")
+        if re.search(r"\|\s*:?(--|[–—])", text := paragraph.text_content())
     ]
     assert not raw
 
@@ -85,12 +74,13 @@ def test_every_page_says_what_it_is_about(html, pages):
     for path, page in pages.items():
         if path == html / "index.html":  # leads to the first page
             continue
-        metas = page.select("meta[content]")
-        tags = {meta.get("name") or meta.get("property"): meta["content"] for meta in metas}
+        metas = page.xpath("//meta[@content]")
+        tags = {meta.get("name") or meta.get("property"): meta.get("content") for meta in metas}
         words[path] = tags["description"]
         assert len(tags["description"]) > 20 and "<" not in tags["og:title"], path
         assert (path.parent / urlsplit(tags["og:image"]).path).resolve().is_file() or "//" in tags["og:image"]
-        assert (path.parent / page.select_one("link[rel~=icon]")["href"]).resolve().is_file()
+        icon = page.xpath("//link[contains(concat(' ', @rel, ' '), ' icon ')]/@href")[0]
+        assert (path.parent / icon).resolve().is_file()
     assert len(set(words.values())) > 0.9 * len(words)
 
 
@@ -111,16 +101,20 @@ def test_chapters_are_numbered_everywhere(root, html, pages):
     assert {"1", "6", "6b", "9", "9b", "13", "13b"} <= set(numbers.values())
     links = 0
     for path, page in pages.items():
-        for entry in page.select(".bd-docs-nav a[href*='lectures/']"):
-            assert entry.text.startswith(f"{numbers[(path.parent / entry['href']).resolve()]} ")
-        for link in page.select("article a:has(.chapter)"):
-            number = numbers[(path.parent / urlsplit(link["href"]).path).resolve()]
-            assert link.text.endswith(f" (ch.\N{NO-BREAK SPACE}{number})")
+        contents = f"//*[{has_class('bd-docs-nav')}]/descendant::a[contains(@href, 'lectures/')]"
+        for entry in page.xpath(contents):
+            number = numbers[(path.parent / entry.get("href")).resolve()]
+            assert entry.text_content().startswith(f"{number} ")
+        for link in page.xpath(f"//article/descendant::a[descendant::*[{has_class('chapter')}]]"):
+            number = numbers[(path.parent / urlsplit(link.get("href")).path).resolve()]
+            assert link.text_content().endswith(f" (ch.\N{NO-BREAK SPACE}{number})")
             links += 1
         if path in numbers:
-            assert page.select_one("article h1 .section-number").text == f"{numbers[path]} "
-            counted = page.select("article .caption-number, article .eqno")
-            assert all(re.match(rf"(Fig\. |\(){numbers[path]}\.\d", number.text) for number in counted)
+            title = page.xpath(f"//article/descendant::h1/descendant::*[{has_class('section-number')}]")[0]
+            assert title.text_content() == f"{numbers[path]} "
+            counted = f"//article/descendant::*[{has_class('caption-number')} or {has_class('eqno')}]"
+            texts = [number.text_content() for number in page.xpath(counted)]
+            assert all(re.match(rf"(Fig\. |\(){numbers[path]}\.\d", text) for text in texts)
     assert links > 100
 
 
@@ -128,19 +122,21 @@ def test_every_lecture_offers_its_notebook(html, pages):
     lectures = [path for path in pages if path.parent.name == "lectures"]
     assert lectures
     for path in lectures:
-        link = pages[path].select_one("a[href$='.ipynb']")
-        assert link and (path.parent / link["href"]).resolve().is_file()
+        links = [link for link in pages[path].xpath("//a/@href") if link.endswith(".ipynb")]
+        assert links and (path.parent / links[0]).resolve().is_file()
 
 
 def test_nothing_is_fetched_from_elsewhere(html, pages):
+    loaded = "//script/@src | //img/@src | //iframe/@src | //source/@src | //link[{}]/@href".format(
+        " or ".join(f"contains(concat(' ', @rel, ' '), ' {kind} ')" for kind in ("stylesheet", "preload"))
+    )
     fetched = [
         f"{path.name}: {value}"
         for path, page in pages.items()
-        for element in page.select("script, link[rel~=stylesheet], link[rel~=preload], img, iframe, source")
-        for value in [element.get("src") or element.get("href") or ""]
+        for value in page.xpath(loaded)
         if urlsplit(value).netloc
     ]
-    inline = [path.name for path, page in pages.items() for s in page.select("script") if "cdn" in s.text]
+    inline = [path.name for path, page in pages.items() if "cdn" in " ".join(page.xpath("//script/text()"))]
     imported = [
         style.name
         for style in html.rglob("*.css")

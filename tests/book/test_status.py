@@ -4,20 +4,26 @@ import re
 import sys
 
 import pytest
-from bs4 import BeautifulSoup
+from lxml.html import document_fromstring
 
 
 def read(path):
-    return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser").select_one("article")
+    return document_fromstring(path.read_text(encoding="utf-8")).find(".//article")
+
+
+def rows_of(table):
+    """The rows of a table's body, each with its cells."""
+    return [(line, line.findall("td")) for line in table.findall("tbody/tr")]
 
 
 @pytest.fixture(scope="module")
 def rows(html):
     """Run time, peak memory and last run, by the page's file."""
     page = html / "book" / "status.html"
-    lines = read(page).select_one("table").select("tbody tr")
-    cells = [[cell.get_text(strip=True) for cell in line.select("td")] for line in lines]
-    return {(page.parent / line.a["href"]).resolve(): row[1:] for line, row in zip(lines, cells, strict=True)}
+    return {
+        (page.parent / line.find(".//a").get("href")).resolve(): [cell.text_content().strip() for cell in cells]
+        for line, (_, *cells) in rows_of(read(page).find(".//table"))
+    }
 
 
 def test_every_lecture_has_its_row_and_its_line(root, html, rows, monkeypatch):
@@ -27,7 +33,7 @@ def test_every_lecture_has_its_row_and_its_line(root, html, rows, monkeypatch):
     names = re.findall(r"file: (lectures/\S+)", (root / "_toc.yml").read_text())
     for name in names:
         file = html / f"{name}.html"
-        line = read(file).select_one("h1 + p.page-times").text
+        line = read(file).xpath("descendant::h1/following-sibling::*[1][self::p]")[0].text_content()
         reading, running = re.fullmatch(r"About (\d+) minutes to read · runs in (\d+) s", line).groups()
         assert int(reading) == minutes(root / f"{name}.md")
         assert int(running) == pytest.approx(float(rows[file][0].removesuffix(" s")), abs=0.6)
@@ -42,9 +48,7 @@ def test_rows_say_how_much_memory_and_when(html, rows):
 
 
 def test_versions_are_told(html):
-    table = dict(
-        [cell.get_text(strip=True) for cell in line.select("td")]
-        for line in read(html / "book" / "status.html").select("table")[1].select("tbody tr")
-    )
+    tables = read(html / "book" / "status.html").findall(".//table")
+    table = dict([cell.text_content().strip() for cell in cells] for _, cells in rows_of(tables[1]))
     assert table["Python"] == ".".join(map(str, sys.version_info[:3]))
     assert {"machine", "pioneers", "torch", "jupyter-book"} <= set(table)

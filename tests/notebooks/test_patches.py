@@ -29,7 +29,7 @@ def pins(root):
 
 def test_the_libraries_are_those_that_were_tried(root, patches):
     tried = patches.VERSIONS | OURS.__globals__["VERSIONS"]
-    assert set(tried) == {"myst-nb", "nbclient", "nbconvert", "nbval"}
+    assert set(tried) == {"myst-nb", "nbclient", "nbconvert", "nbval", "sphinx"}
     assert tried == {name: version(name) for name in tried}
     assert tried == {name: pins(root)[name] for name in tried}
 
