@@ -317,7 +317,7 @@ def test_block(show):
         assert [float(x) for x in cells(page, "td")] == [sizes[0] for sizes in data.values()]
         click_at(page, "Block", 0.99)
         assert [float(x) for x in cells(page, "td")] == [sizes[1] for sizes in data.values()]
-        assert f"{data[name][1]:.4g} after block 2" in sentence(page).replace(".0", "")
+        assert f"size {data[name][1]:.2f} after block 2" in sentence(page)
         assert page.locator("svg .norm").count() == norms[name] and page.locator("svg .layer").count() == 2
         page.get_by_role("group", name="Norm").locator(":checked").focus()
         page.keyboard.press("ArrowRight")
