@@ -97,13 +97,7 @@ def beam():
 
 
 def block():
-    return {
-        "placements": {
-            "post": {"stream": [1.0, 2.0], "gradient": [0.5, 0.25]},
-            "pre": {"stream": [1.0, 3.0], "gradient": [0.5, 0.75]},
-            "sandwich": {"stream": [1.0, 4.0], "gradient": [0.5, 1.0]},
-        }
-    }
+    return {"placements": {"post": [1.0, 2.0], "pre": [1.5, 3.0], "sandwich": [1.25, 4.0]}}
 
 
 def rollout():

@@ -314,10 +314,10 @@ def test_block(show):
     for name in data:
         page.get_by_label("Block", exact=True).focus()
         page.keyboard.press("Home")
-        assert [float(x) for x in cells(page, "td")] == [1, 0.5, 1]
+        assert [float(x) for x in cells(page, "td")] == [sizes[0] for sizes in data.values()]
         click_at(page, "Block", 0.99)
-        stream, gradient = data[name]["stream"][1], data[name]["gradient"][1]
-        assert [float(x) for x in cells(page, "td")] == [stream, gradient, gradient / 0.5]
+        assert [float(x) for x in cells(page, "td")] == [sizes[1] for sizes in data.values()]
+        assert f"size {data[name][1]:.2f} after block 2" in sentence(page)
         assert page.locator("svg .norm").count() == norms[name] and page.locator("svg .layer").count() == 2
         page.get_by_role("group", name="Norm").locator(":checked").focus()
         page.keyboard.press("ArrowRight")

@@ -1,9 +1,9 @@
 "use strict";
-// data: placements, by name (post, pre, sandwich): stream and gradient, one number for each block.
+// data: placements, by name (post, pre, sandwich): the size of the stream after each block.
 Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const { make, drawing, choice, slider, digits } = Interactive;
   const names = Object.keys(data.placements);
-  const depth = data.placements[names[0]].stream.length;
+  const depth = data.placements[names[0]].length;
   const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
   const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
@@ -45,14 +45,13 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   }
 
   function update() {
-    const name = names[kind.value], { stream, gradient } = data.placements[name], i = block.value - 1;
+    const name = names[kind.value], i = block.value - 1;
     picture.replaceChildren(wiring(name));
-    const rows = [["Size of the stream after this block", stream[i]], ["Gradient of this block", gradient[i]],
-      ["Gradient, relative to block 1", gradient[i] / gradient[0]]];
-    numbers.replaceChildren(...rows.map(([text, value]) => make("tr", {},
-      make("th", { scope: "row" }, text), make("td", { class: "numbers" }, digits(value)))));
-    say(`${TITLE[name]}: ${TEXT[name]} At the start of training the stream has size ${digits(stream[i])} after block ${i + 1}; `
-      + `the gradient of that block is ${digits(gradient[i])}.`);
+    numbers.replaceChildren(...names.map(other => make("tr", {},
+      make("th", { scope: "row" }, `${TITLE[other]}: size of the stream after block ${i + 1}`),
+      make("td", { class: "numbers" }, digits(data.placements[other][i])))));
+    say(`${TITLE[name]}: ${TEXT[name]} At the start of training the stream has size `
+      + `${digits(data.placements[name][i])} after block ${i + 1}.`);
   }
   update();
 });
