@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-# The grader's tests give their prisoners seconds, and those of times measure: one after another, in one process.
+# The grader's tests give their prisoners seconds, and those of times measure: one by one, in one process.
 ONE_BY_ONE = ("tests/autograder/", "tests/notebooks/test_times.py")
 
 ROOT = Path(__file__).parents[1]

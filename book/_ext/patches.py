@@ -3,8 +3,8 @@
 - MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
 - MyST-NB: the notebook it writes down has the outputs that came from the cache.
 - nbclient: a run ends with a look at the most memory that its process held; the cache keeps the number.
-- Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because the
-  V8 that sets the formulas does not survive a fork.
+- Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because
+  the V8 that sets the formulas does not survive a fork.
 
 They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
 """

@@ -20,9 +20,11 @@ def rows_of(table):
 def rows(html):
     """Run time, peak memory and last run, by the page's file."""
     page = html / "book" / "status.html"
+    lines = rows_of(read(page).find(".//table"))
+    files = [(page.parent / line.find(".//a").get("href")).resolve() for line, _ in lines]
     return {
-        (page.parent / line.find(".//a").get("href")).resolve(): [cell.text_content().strip() for cell in cells]
-        for line, (_, *cells) in rows_of(read(page).find(".//table"))
+        file: [cell.text_content().strip() for cell in cells[1:]]
+        for file, (_, cells) in zip(files, lines, strict=True)
     }
 
 

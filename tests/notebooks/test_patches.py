@@ -24,7 +24,7 @@ def patches(root, monkeypatch):
 
 
 def pins(root):
-    return dict(line.split("==") for line in (root / "constraints.txt").read_text().split())
+    return dict(line.split("==") for line in (root / "constraints.txt").read_text().lower().split())
 
 
 def test_the_libraries_are_those_that_were_tried(root, patches):
