@@ -68,11 +68,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU; the only tests that may be skipped everywhere")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist then writes the groups into the names of the tests
+@pytest.hookimpl(tryfirst=True)  # xdist then writes the groups into the names, if nobody has read them
 def pytest_collection_modifyitems(items):
     """Give each module to one process, because its tests share what is slow to make."""
     for item in items:
-        module = item.nodeid.split("::")[0]
+        module = item.path.relative_to(ROOT).as_posix()
         group = "one by one" if module.startswith(ONE_BY_ONE) else module
         item.add_marker(pytest.mark.xdist_group(group))
 
