@@ -33,7 +33,7 @@ FOLDER = ROOT / "pioneers" / "weights" / "gpt_documents"
 LIVE = ROOT / "book" / "_static" / "live"
 EXCERPT = 32  # the curves are measured on one in so many parts, of 256 tokens, of the held-out text
 
-# The recipe of lectures/09_gpt.md: what trains there in a minute.
+# A small GPT like that of lectures/09_gpt.md, which trains for seconds; this one gets a minute.
 PAGE = {
     "vocab_size": 1024,
     "sizes": {"max_seq_len": 128, "d_model": 128, "num_layers": 3, "num_heads": 4},
