@@ -188,7 +188,7 @@ def _assemble(
         if room < 0:
             raise ValueError(f"max_seq_len={max_seq_len} has no room for {len(texts) + 1} special tokens")
         first, *second = texts
-        kept = first[: max(room - sum(map(len, second)), room // 2)]  # half the room, or what the other leaves
+        kept = first[: max(room - sum(map(len, second)), room // 2)]  # what the other leaves, or half
         rows.append(tokenizer.assemble(kept, *(text[: room - len(kept)] for text in second)))
     lengths = torch.tensor([len(row.input_ids) for row in rows])
     pad = tokenizer.special_ids["[PAD]"]
