@@ -187,10 +187,9 @@ def _assemble(
         room = max_seq_len - len(texts) - 1
         if room < 0:
             raise ValueError(f"max_seq_len={max_seq_len} has no room for {len(texts) + 1} special tokens")
-        kept = [list(text) for text in texts]
-        while sum(map(len, kept)) > room:
-            max(kept, key=len).pop()
-        rows.append(tokenizer.assemble(*kept))
+        first, *second = texts
+        kept = first[: max(room - sum(map(len, second)), room // 2)]  # what the other leaves, or half
+        rows.append(tokenizer.assemble(kept, *(text[: room - len(kept)] for text in second)))
     lengths = torch.tensor([len(row.input_ids) for row in rows])
     pad = tokenizer.special_ids["[PAD]"]
     return BERTInputs(
