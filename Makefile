@@ -80,7 +80,7 @@ format: .venv/.ready
 # What everyday work does without: the jail, the browser, the built book, whole runs of other programs.
 SLOW = tests/autograder tests/book tests/notebooks tests/bench tests/experiments tests/labs/test_browser.py \
   tests/labs/test_end_to_end.py tests/labs/test_release.py tests/labs/test_student_version.py
-TWO_AT_A_TIME = OMP_NUM_THREADS=1 pytest -n 2 --dist loadgroup --no-loadscope-reorder
+TWO_AT_A_TIME = OMP_NUM_THREADS=1 pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 check: lint
 	$(TWO_AT_A_TIME) tests $(SLOW:%=--ignore %)

@@ -68,13 +68,17 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU; the only tests that may be skipped everywhere")
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist then writes the groups into the names, if nobody has read them
-def pytest_collection_modifyitems(items):
-    """Give each module to one process, because its tests share what is slow to make."""
-    for item in items:
-        module = item.path.relative_to(ROOT).as_posix()
-        group = "one by one" if module.startswith(ONE_BY_ONE) else module
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests stay in one process, because they share what is slow to make."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "one by one" if file.startswith(ONE_BY_ONE) else file
+
+    return Scheduling(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

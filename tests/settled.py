@@ -12,8 +12,6 @@ import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path.cwd()
 FOLDER = ROOT / "_build" / "passed"
 INCOMPLETE = FOLDER / "incomplete"
@@ -42,7 +40,6 @@ def stamp_of(nodeid: str) -> Path | None:
     return FOLDER / module.replace("/", ".") if slow else None
 
 
-@pytest.hookimpl(trylast=True)  # after xdist, which gives tests longer names
 def pytest_collection_modifyitems(config, items):
     settled = []
     for item in list(items):
