@@ -18,11 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 
 from clean import BESIDE, Source, clean, contents, glued  # noqa: E402 (it is no package)
+from launch import LAUNCHED  # noqa: E402
 
 
 def pages() -> list[str]:
-    """The lectures and labs of the book, as its table of contents names them."""
-    return [page for page in contents() if page.startswith(("lectures/", "labs/"))]
+    """The pages that have launch buttons, as the table of contents names them."""
+    return [page for page in contents() if page.startswith(LAUNCHED)]
 
 
 def notebook(page: str, source: Source) -> NotebookNode:

@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 ROOT = Path(__file__).resolve().parents[2]
-BESIDE = "matplotlib sacrebleu"  # what pages import beside the package and what it needs
+BESIDE = "matplotlib sacrebleu torchvision transformers"  # what pages import, and the package does not
 INSTALL = """\
 # This page needs the package "pioneers". Where there is none, as on Colab, this cell installs it in a minute.
 try:

@@ -9,7 +9,7 @@ text source, and stand on every page that is run.)
 import os
 
 BRANCH = "notebooks"
-LAUNCHED = ("lectures/", "labs/")
+LAUNCHED = ("lectures/", "labs/", "book/published_weights")
 SERVICES = {  # name → icon of the theme, address
     "Colab": (
         "_static/images/logo_colab.png",

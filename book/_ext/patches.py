@@ -1,10 +1,11 @@
-"""Four changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
+"""Five changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
 
 - MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
 - MyST-NB: the notebook it writes down has the outputs that came from the cache.
 - nbclient: a run ends with a look at the most memory that its process held; the cache keeps the number.
 - Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because
   the V8 that sets the formulas does not survive a fork.
+- nbclient: where a network may be used, the cells that need one are not skipped.
 
 They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
 """
@@ -19,6 +20,7 @@ from myst_nb.core.execute.cache import NotebookClientCache
 from nbclient import NotebookClient
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
+from network import QUIET, may_be_used
 
 VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2", "sphinx": "7.4.7"}
 
@@ -64,6 +66,9 @@ def apply():
         record_memory()
         keep_outputs()
         render.coalesce_streams = join_pieces
+        if may_be_used():
+            NotebookClient.skip_cells_with_tag = ""  # which no cell has
+            os.environ.update(QUIET)
 
 
 def read_in_parallel(app):

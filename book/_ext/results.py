@@ -13,6 +13,7 @@ from jupyter_cache.base import CacheBundleIn
 from myst_nb.core.config import NbParserConfig
 from myst_nb.core.read import create_nb_reader
 from myst_parser.config.main import MdParserConfig
+from network import may_be_used, needed_by
 
 from pioneers.keys import Sources
 
@@ -33,9 +34,10 @@ def key_of(notebook, sources):
     """The key of what a notebook's code depends on; that of code which is not Python is its own text."""
     cells = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
     try:
-        return sources.key(*cells)
+        key = sources.key(*cells)
     except SyntaxError:
-        return "not Python"
+        key = "not Python"
+    return f"{key}, with a network" if needed_by(notebook) and may_be_used() else key
 
 
 def is_kept(cache, notebook, key):

@@ -58,7 +58,8 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
             f"place of AutoModel"
         )
     raise FileNotFoundError(
-        f"{folder} has no weights: neither {WEIGHTS} nor {INDEX}; get them from where {CONFIG} came from"
+        f"{folder} has no weights: neither {WEIGHTS} nor {INDEX}; get them from where {CONFIG} came from. If "
+        f"only pickled weights are published there, load the model with transformers and save it again"
     )
 
 

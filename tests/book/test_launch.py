@@ -27,7 +27,7 @@ exclude_patterns = ["_build"]
 
 @pytest.fixture(scope="module")
 def pages():
-    return re.findall(r"file: ((?:lectures|labs)/\S+)", (ROOT / "_toc.yml").read_text())
+    return re.findall(r"file: ((?:lectures|labs|book/published)\S+)", (ROOT / "_toc.yml").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_buttons_of_every_page_lead_to_its_notebook(pages, branch, tmp_path)
             f"https://mybinder.org/v2/gh/{REPOSITORY}/notebooks?urlpath=lab/tree/{page}.ipynb",
         }
         assert (branch / f"{page}.ipynb").is_file()
-    assert not links["book/index"]  # only lectures and labs are opened elsewhere
+    assert not links["book/index"]  # only pages that are run are opened elsewhere
 
 
 def test_without_a_repository_there_are_no_buttons_and_checks_are_folded(pages, tmp_path):

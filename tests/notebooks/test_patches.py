@@ -1,7 +1,9 @@
 """The private parts of libraries that are changed for the book, with the versions that were tried."""
 
 import inspect
+import os
 import sys
+from copy import deepcopy
 from importlib.metadata import version
 
 import nbval.kernel
@@ -10,6 +12,9 @@ from jupyter_client.manager import KernelManager
 from myst_nb.core import render
 from myst_nb.core.execute.cache import NotebookClientCache
 from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+from pioneers.keys import Sources
 
 OURS = nbval.kernel.KernelManager  # the root's conftest has put it there
 
@@ -20,7 +25,8 @@ def patches(root, monkeypatch):
     import patches
 
     yield patches
-    sys.modules.pop("patches")
+    for own in ("patches", "network", "results"):
+        sys.modules.pop(own, None)
 
 
 def pins(root):
@@ -45,3 +51,30 @@ def test_nbvals_kernels_talk_through_files():
     manager = OURS()
     assert isinstance(manager, KernelManager)
     assert manager.transport == "ipc"
+
+
+def test_a_cell_that_needs_a_network_runs_only_where_it_may_and_is_kept_apart(patches, root, monkeypatch):
+    for owner, name in (
+        (NotebookClient, "_async_cleanup_kernel"),
+        (NotebookClient, "skip_cells_with_tag"),
+        (NotebookClientCache, "start_client"),
+        (render, "coalesce_streams"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # as they are now again after the test
+    monkeypatch.setattr(patches.os, "environ", dict(os.environ))
+    import results
+
+    monkeypatch.syspath_prepend(root)
+    cells = [new_code_cell("1"), new_code_cell("2", metadata={"tags": ["skip-execution"]})]
+    found, keys = [], []
+    for allowed in ("0", "1"):
+        patches.os.environ["PIONEERS_NETWORK"] = allowed
+        monkeypatch.setattr(render, "coalesce_streams", None)
+        patches.apply()
+        notebook = NotebookClient(new_notebook(cells=deepcopy(cells)), kernel_name="python3").execute()
+        found.append([len(cell.outputs) for cell in notebook.cells])
+        keys.append(results.key_of(notebook, Sources(root)))
+    assert found == [[1, 0], [1, 1]]
+    assert keys[1] == f"{keys[0]}, with a network"
+    notebook.cells.pop()
+    assert results.key_of(notebook, Sources(root)) == keys[0]  # other pages do not depend on it

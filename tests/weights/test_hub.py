@@ -86,7 +86,7 @@ def test_what_the_network_says_is_passed_on_in_one_line(hub):
         from_pretrained("gpt2")
     message = str(caught.value)
     assert "gpt2 is not a folder here" in message
-    assert "(TimeoutError: too slow): connect to the internet, set HF_HOME" in message
+    assert "(TimeoutError: too slow): connect to the internet and try again, set HF_HOME" in message
     assert "\n" not in message
 
 
