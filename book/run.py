@@ -65,7 +65,9 @@ def jobs(names: list[str], sockets: Path) -> Iterator[tuple[str, Job]]:
     for source, key in release.stale_references(labs) if labs or not names else []:
         yield f"labs/{source.parent.name}", partial(release.make_reference, source, key)
     cache, package = results.cache_of(ROOT), Sources(ROOT)
-    for number, name in enumerate(name for name in names or pages() if not name.startswith("labs/")):
+    chosen = [name for name in names or pages() if not name.startswith("labs/")]
+    chosen.sort(key=lambda name: name != "book/command_line")  # long, and near the end: a core would wait
+    for number, name in enumerate(chosen):
         notebook = results.read(source_of(name))
         if notebook:
             key = results.key_of(notebook, package)
