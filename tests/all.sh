@@ -9,7 +9,7 @@ rerun=$!
 trap 'pkill -P $rerun || true; kill $rerun 2>/dev/null || true' EXIT
 
 make lint
-env $TWO_AT_A_TIME -p tests.settled --cov --cov-report= --cov-fail-under=0 --doctest-modules pioneers tests
+env $TWO_AT_A_TIME -p tests.settled --cov --cov-report= --cov-fail-under=0 --durations 30 --doctest-modules pioneers tests
 if test -e _build/passed/incomplete; then
   echo "coverage: not judged, since slow tests that have passed were not run again"
 else

@@ -18,7 +18,7 @@ from .conftest import LABS, Lab, release
 # Students with wrong answers; wrong answers to an exercise, so that each student has right ones too; students
 # with other right ones. All answers of all labs are in test_kill_matrix. Lab 1 alone goes this way: labs
 # differ in content, which that test covers, and the build of the book has nbgrader accept each.
-SLOTS, EACH, OTHERS = 4, 3, 2
+SLOTS, EACH, OTHERS = 3, 2, 1
 LOST = "right00"  # a student who has lost a check cell
 # Of two kernels that start at once, one may choose the other's port: here they talk through files.
 KERNELS = """
@@ -33,7 +33,7 @@ def class_of(lab) -> dict[str, dict[str, str]]:
     students = {f"wrong{i:02}": {} for i in range(SLOTS)} | {f"right{i:02}": {} for i in range(OTHERS)}
     for number, key in enumerate(lab.keys):
         for i, answer in enumerate(lab.bank.wrong[key][:EACH]):
-            students[f"wrong{(i + 3 * number) % SLOTS:02}"][key] = answer.source
+            students[f"wrong{(i + EACH * number) % SLOTS:02}"][key] = answer.source
         for i, answer in enumerate(lab.bank.right[key][:OTHERS]):
             students[f"right{i:02}"][key] = answer.source
     return students
