@@ -1,10 +1,11 @@
-"""Five changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
+"""Six changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
 
 - MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
 - MyST-NB: the notebook it writes down has the outputs that came from the cache.
 - nbclient: a run ends with a look at the most memory that its process held; the cache keeps the number.
 - Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because
   the V8 that sets the formulas does not survive a fork.
+- Sphinx: a build that reads some pages only would leave the glossary of all others out of the search.
 - nbclient: where a network may be used, the cells that need one are not skipped.
 
 They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
@@ -21,6 +22,7 @@ from nbclient import NotebookClient
 from nbconvert.preprocessors import CoalesceStreamsPreprocessor
 from nbformat import NotebookNode
 from network import QUIET, may_be_used
+from sphinx.search import IndexBuilder
 
 VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2", "sphinx": "7.4.7"}
 
@@ -60,11 +62,35 @@ def keep_outputs():
     NotebookClientCache.start_client = start_and_fill
 
 
+def keep_index_entries():
+    """Sphinx does not take over the entries of the index, as it does titles and words."""
+    load, prune = IndexBuilder.load, IndexBuilder.prune
+
+    def load_all(index, stream, form):
+        load(index, stream, form)
+        stream.seek(0)
+        index._index_entries.clear()
+        frozen = (index.formats[form] if isinstance(form, str) else form).load(stream)
+        for entry, places in frozen["indexentries"].items():
+            for page, anchor, main in places:
+                row = (entry, anchor, "main" if main else "")
+                index._index_entries.setdefault(frozen["docnames"][page], []).append(row)
+
+    def prune_all(index, pages):
+        pages = set(pages)
+        prune(index, pages)
+        for page in index._index_entries.keys() - pages:
+            del index._index_entries[page]
+
+    IndexBuilder.load, IndexBuilder.prune = load_all, prune_all
+
+
 def apply():
     """Change the libraries, once."""
     if render.coalesce_streams is not join_pieces:
         record_memory()
         keep_outputs()
+        keep_index_entries()
         render.coalesce_streams = join_pieces
         if may_be_used():
             NotebookClient.skip_cells_with_tag = ""  # which no cell has
