@@ -122,6 +122,12 @@ def guards(cell):
     return bool(body) and all(isinstance(line, ast.Assert) for line in body)
 
 
+def may_be_read(cell):
+    """Whether a cell is code that the page shows, or shows when it is unfolded."""
+    tags = cell.metadata.get("tags", [])
+    return cell.cell_type == "code" and {"remove-input", "remove-cell"}.isdisjoint(tags)
+
+
 def faults(notebook, own, deeper=False):
     """What is wrong with the form of a page that has run."""
     blocks, reading = own
@@ -130,7 +136,8 @@ def faults(notebook, own, deeper=False):
     ]
     measured, most = reading.measure(notebook), 2 * BUDGET if deeper else BUDGET
     found = [f"typed number: {text}" for text in typed_numbers(notebook, blocks)]
-    found += [f"wide: {line}" for cell in shown for line in cell.source.splitlines() if len(line) > COLUMNS]
+    wide = shown if deeper else [cell for cell in notebook.cells if may_be_read(cell)]
+    found += [f"wide: {line}" for cell in wide for line in cell.source.splitlines() if len(line) > COLUMNS]
     found += [f"guards, tag it checks: {cell.source}" for cell in shown if guards(cell)]
     if measured["minutes"] > most:
         found.append(f"too long: {measured}, at most {most} minutes")
@@ -198,6 +205,11 @@ FAULTS = {  # what is planted: how its fault begins, what it replaces, and by wh
     "a percentage": ("typed number", "The picture", "It wins in 93% of the runs. The picture"),
     "a table without a source": ("typed number", "that of {cite:t}`vaswani2017`", "ours"),
     "a wide line": ("wide", "rate = 0.2", f"rate = 0.2  # {'a' * 70}"),
+    "a wide line in a folded cell": (
+        "wide",
+        ":tags: [checks]\nassert rate < 1",
+        f":tags: [checks]\nassert rate < 1  # {'a' * 70}",
+    ),
     "guards in the open": ("guards", ":tags: [checks]\n", ""),
     "many words": ("too long", "A page\n", f"A page\n\n{'word ' * 7200}"),
     "no drawing": ("no drawing", "picture\n```", "3\n```"),
