@@ -8,6 +8,7 @@ import tomllib
 from importlib.metadata import PackageNotFoundError, distributions, packages_distributions, requires, version
 from pathlib import Path
 
+import jupytext
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -182,14 +183,17 @@ EXTRA = {
     "tests/": "dev",
     "conftest.py": "dev",
 }
-CELL = re.compile(r"^```\{code-cell\}.*?\n(?:---\n.*?---\n|:.*\n)*(.*?)^```", re.MULTILINE | re.DOTALL)
 MAGIC = re.compile(r"^[%!].*$", re.MULTILINE)
 
 
 def code(path):
     """The Python in a file: a module's text, or the cells of a page."""
     text = path.read_text()
-    return text if path.suffix == ".py" else MAGIC.sub("", "\n".join(CELL.findall(text)))
+    if path.suffix == ".py":
+        return text
+    cells = jupytext.reads(text, fmt="md:myst").cells if "{code-cell}" in text else []
+    sources = [cell.source for cell in cells if cell.cell_type == "code"]
+    return MAGIC.sub("", "\n".join(source for source in sources if not source.startswith("%%")))
 
 
 def packages(path, extra):

@@ -13,6 +13,7 @@ STAGES = {
     "block": "with a whole block (chapter 5)",
     "GPT": "GPT: four blocks (chapter 9)",
 }
+SHOWN = 60  # characters of a sample
 
 
 class Stage(NamedTuple):
@@ -20,12 +21,14 @@ class Stage(NamedTuple):
 
     Attributes:
         name: of the model, and its chapter.
+        parameters: how many it has.
         bits: mean and standard deviation over the seeds of the bits per character of held-out text.
         sample: the prompt as the model with the first seed continues it.
         current: whether it is the model of the page.
     """
 
     name: str
+    parameters: int
     bits: tuple[float, float]
     sample: str
     current: bool
@@ -45,14 +48,18 @@ class GrowingModel:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         plain, rows = [], []
-        for name, (middle, spread), sample, current in self.stages:
-            bits, goes_on = f"{middle:.2f} ± {spread:.2f}", sample.removeprefix(self.prompt)
-            plain.append(f"{'→' if current else ' '} {name:31s} {bits}   {sample!r}")
-            cells = (html.escape(name), bits, f"<i>{html.escape(self.prompt)}</i>{html.escape(goes_on)}")
+        for name, parameters, (middle, spread), sample, current in self.stages:
+            size, bits = f"{parameters:,}", f"{middle:.2f} ± {spread:.2f}"
+            goes_on = sample.removeprefix(self.prompt)[:SHOWN]
+            arrow, sample = "→" if current else " ", self.prompt + goes_on
+            plain.append(f"{arrow} {name:31s} {size:>9s} {bits}   {sample!r}")
+            written = f"<i>{html.escape(self.prompt)}</i>{html.escape(goes_on)}"
+            cells = (html.escape(name), size, bits, written)
             if current:
-                cells = (f"<strong>→ {cells[0]}</strong>", f"<strong>{bits}</strong>", cells[2])
+                cells = (f"<strong>→ {cells[0]}</strong>", size, f"<strong>{bits}</strong>", written)
             rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        head = "".join(f"<th>{name}</th>" for name in ("model", "bits per character", "what it writes"))
+        names = ("model", "parameters", "bits per character", "what it writes")
+        head = "".join(f"<th>{name}</th>" for name in names)
         table = f'<table class="table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         return {
             "text/plain": "\n".join(plain),
@@ -82,5 +89,6 @@ def growing_model(current: str) -> GrowingModel:
     for kind, name in STAGES.items():
         if rows := [row for row in found["rows"] if row["case"] == kind]:
             bits = [row["bits_per_character"] for row in rows]
-            stages.append(Stage(name, (mean(bits), stdev(bits)), rows[0]["sample"], kind == current))
+            first, spread = rows[0], (mean(bits), stdev(bits))
+            stages.append(Stage(name, first["parameters"], spread, first["sample"], kind == current))
     return GrowingModel(tuple(stages), found["config"]["prompt"])

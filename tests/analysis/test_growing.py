@@ -11,8 +11,11 @@ def test_the_table_has_a_row_for_each_stage_and_highlights_one():
     rows = BeautifulSoup(shown["text/html"], "html.parser").select("tbody tr")
     assert [row.td.get_text().startswith("→") for row in rows] == [False, True, False, False]
     assert [bool(row.strong) for row in rows] == [False, True, False, False]
-    written = [row["sample"] for row in experiment("growing_model")["rows"] if row["seed"] == 0]
-    assert [row.select("td")[2].get_text() for row in rows] == written
+    first = [row for row in experiment("growing_model")["rows"] if row["seed"] == 0]
+    assert [row.select("td")[1].get_text() for row in rows] == [f"{row['parameters']:,}" for row in first]
+    for shown_row, row in zip(rows, first, strict=True):
+        written = shown_row.select("td")[3].get_text()
+        assert written == row["sample"][: len(written)] and len(written) > 60
     assert [line[0] for line in shown["text/plain"].split("\n")] == [" ", "→", " ", " "]
 
 
