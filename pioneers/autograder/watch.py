@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 
 import psutil  # type: ignore[import-untyped]
 
@@ -53,7 +54,9 @@ class Watch(threading.Thread):
             family = psutil.Process(self.process.pid).children(recursive=True)
             # With the outermost process of a process namespace, all in it end.
             os.killpg(self.process.pid, signal.SIGKILL)
-            psutil.wait_procs(family, timeout=GONE)
+            patience = time.monotonic() + GONE
+            while not all(map(ended, family)) and time.monotonic() < patience:
+                time.sleep(0.01)
         except (ProcessLookupError, psutil.NoSuchProcess):
             pass
 
@@ -64,3 +67,11 @@ def resident(process: psutil.Process) -> int:
         return int(process.memory_info().rss)
     except psutil.Error:
         return 0
+
+
+def ended(process: psutil.Process) -> bool:
+    """Return whether a process runs no more; its parent may be slow to notice, or never do."""
+    try:
+        return bool(process.status() == psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return True

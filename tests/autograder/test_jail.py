@@ -3,12 +3,16 @@
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.metadata import version
 
+import psutil
 import pytest
 
 from pioneers.autograder import jail as jails
 from pioneers.autograder import self_test
 from pioneers.autograder.jail import NoJail, bubblewrap, start
+from pioneers.autograder.jailed import compiler
+from pioneers.autograder.watch import ended
 from pioneers.autograder.worker import Worker, WorkerLost
 
 
@@ -70,6 +74,30 @@ def test_without_bubblewrap_the_reason_is_named(monkeypatch, jail):
     monkeypatch.setattr(jails.shutil, "which", lambda name: None)
     with pytest.raises(NoJail, match="bubblewrap is not installed"):
         start([sys.executable], jail)
+
+
+def test_the_private_module_that_is_put_off_is_that_of_the_version_that_was_tried():
+    assert version("torch").split("+")[0] == compiler.TORCH
+
+
+def test_shapes_do_without_the_compiler_and_whoever_asks_for_it_gets_it(worker):
+    shape = "import sys, torch\nprint(torch.empty(3, device='meta').exp().shape)\n"
+    shape += "print('torch._dynamo.utils' in sys.modules)"
+    assert text_of(worker.cell(shape, 10)) == "torch.Size([3])\nFalse\n"
+    compiled = "print(torch.compile(lambda x: 2 * x + 1, backend='eager')(torch.ones(2)))"
+    assert text_of(worker.cell(compiled, 30)) == "tensor([3., 3.])\n"
+    assert text_of(worker.cell(shape, 10)) == "torch.Size([3])\nTrue\n"
+
+
+def test_a_process_that_nobody_has_buried_has_ended():
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        watched = psutil.Process(process.pid)
+        assert not ended(watched)
+        process.stdin.close()
+        while watched.status() != psutil.STATUS_ZOMBIE:
+            pass
+        assert ended(watched)
+    assert ended(watched)
 
 
 def test_the_stand_in_is_all_there_is_of_the_checks(tame):
