@@ -206,9 +206,10 @@ def test_the_figure_is_driven_by_keyboard_and_mouse(page):
         page.get_by_label(name).click()
         assert "with every part on" not in loss.inner_text(), name
 
-    weights = page.locator(".tokens button").first.get_attribute("aria-label")
+    said = "all => all.map(token => token.ariaLabel)"
+    weights = page.locator(".tokens button").evaluate_all(said)
     page.get_by_role("group", name="Head").get_by_label("2").click()
-    assert page.locator(".tokens button").first.get_attribute("aria-label") != weights
+    assert page.locator(".tokens button").evaluate_all(said) != weights
     page.locator(".tokens button").last.focus()
     page.keyboard.press("Home")
     assert "After …“The”" in page.locator(".live-gpt caption").inner_text()

@@ -12,7 +12,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
     sandwich: "two norms are on the branch; nothing normalises the stream, and what a layer adds is normalised first.",
   };
   const kind = choice("Norm", names.map(name => TITLE[name]), update);
-  const block = slider("Block", { min: 1, max: depth, value: depth, words: n => `${n} of ${depth}` }, update);
+  const block = slider("Block", { min: 1, max: depth, value: 1, words: n => `${n} of ${depth}` }, update);
   const picture = make("div");
   const numbers = make("tbody");
   panel.append(kind.element, picture, block.element, make("table", { class: "values" }, numbers));

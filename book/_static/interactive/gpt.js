@@ -69,8 +69,8 @@
     }
 
     function controls({ num_layers: L, num_heads: H }) {
-      block = choice("Attention of block", range(L).map(l => `${l + 1}`), attention, L - 1);
-      head = choice("Head", [...range(H).map(h => `${h + 1}`), "mean"], attention, H);
+      block = choice("Attention of block", range(L).map(l => `${l + 1}`), attention, 0);
+      head = choice("Head", [...range(H).map(h => `${h + 1}`), "mean"], attention, 0);
       look.append(block.element, head.element);
       const points = about.checkpoints, last = points.length - 1;
       const words = i => `after ${points[i].step.toLocaleString("en")} steps`;

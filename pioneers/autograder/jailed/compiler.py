@@ -17,7 +17,7 @@ TORCH = "2.13.0"  # whose private module is replaced; tests/autograder/test_jail
 
 
 class _Later(ModuleType):
-    """Stands for the compiler until it is needed."""
+    """Takes the place of the compiler until it is needed."""
 
     def disable(self, fn: Callable[..., Any], recursive: bool = True, *, wrapping: bool = True) -> Any:
         """Return the function as it is: nothing compiles it."""
