@@ -1,10 +1,10 @@
-"""ViT against a convolutional network by the number of training images, each with its own learning rate.
+"""Two ViTs against a convolutional network by the number of training images, each with its own learning rate.
 
     PIONEERS_DATA=folder make experiments NAME=vit_convnet
 
-Both cost about the same multiply-adds per image and take the same steps. The learning rate of each, at each
-number of images, is the one that did best on the validation images, see
-:mod:`experiments.vit_convnet_grid`. Dosovitskiy et al. 2021, figures 3 and 4, in small.
+All cost about the same multiply-adds per image and take the same steps; the ViTs have patches of 7 and of 14
+pixels. The learning rate of each, at each number of images, is the one that did best on validation images,
+see :mod:`experiments.vit_convnet_grid`. Dosovitskiy et al. 2021, figures 3 and 4, in small.
 """
 
 from collections.abc import Mapping
@@ -21,14 +21,17 @@ from pioneers.data import ImageSet
 from pioneers.device import seed_everything
 from pioneers.models import SmallResNet, ViT
 
-CONFIG = {
-    "vit": {"patch_size": 7, "d_model": 32, "num_layers": 3, "num_heads": 4},
-    "convnet": {"width": 4},
+CONFIG: dict[str, Any] = {
+    "sizes": {
+        "vit": {"patch_size": 7, "d_model": 32, "num_layers": 3, "num_heads": 4},
+        "vit_14": {"patch_size": 14, "d_model": 60, "num_layers": 3, "num_heads": 4},
+        "convnet": {"width": 4},
+    },
     "steps": 500,
     "batch_size": 64,
     "weight_decay": 0.05,
 }
-KINDS = ("vit", "convnet")
+KINDS = tuple(CONFIG["sizes"])
 IMAGES = (100, 300, 1000, 7000)
 SHIFTS = (1, 2, 3, 4)  # pixels
 
@@ -36,7 +39,7 @@ SHIFTS = (1, 2, 3, 4)  # pixels
 def build(kind: str, seed: int, sizes: Mapping[str, Mapping[str, int]]) -> nn.Module:
     """A new model of one kind."""
     seed_everything(seed)
-    return small_vit(**sizes["vit"]) if kind == "vit" else SmallResNet(1, 10, **sizes["convnet"])
+    return SmallResNet(1, 10, **sizes[kind]) if kind == "convnet" else small_vit(**sizes[kind])
 
 
 def shift(images: Tensor, down: int, right: int) -> Tensor:
@@ -65,13 +68,12 @@ def one_case(
     seed: int,
     kind: str,
     images: int,
-    vit: Mapping[str, int],
-    convnet: Mapping[str, int],
+    sizes: Mapping[str, Mapping[str, int]],
     **recipe: Any,
 ) -> dict[str, Any]:
     """Train one model; its cost, its accuracy, also on shifted images, and its attention distances."""
     parts = mnist_parts(images, seed)
-    model = build(kind, seed, {"vit": vit, "convnet": convnet})
+    model = build(kind, seed, sizes)
     numbers: dict[str, Any] = cost(model)
     if isinstance(model, ViT):
         numbers["distances_at_start"] = distances(model, parts.test.images[:200])

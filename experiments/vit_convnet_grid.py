@@ -28,12 +28,12 @@ CASES = {
 
 
 def one_case(
-    *, seed: int, kind: str, images: int, vit: Mapping[str, int], convnet: Mapping[str, int], **recipe: Any
+    *, seed: int, kind: str, images: int, sizes: Mapping[str, Mapping[str, int]], **recipe: Any
 ) -> dict[str, float]:
     """Train one model; its accuracy on the validation images."""
     seed += APART
     parts = mnist_parts(images, seed)
-    model = build(kind, seed, {"vit": vit, "convnet": convnet})
+    model = build(kind, seed, sizes)
     return {"validation": accuracy(train(model, parts.train, seed, **recipe), parts.validation)}
 
 

@@ -4,7 +4,6 @@ The first operation there asks ``torch._dynamo`` to leave it uncompiled, and imp
 importing torch itself. A stand-in answers this one request; anything else asked of it imports the compiler.
 """
 
-import importlib
 import sys
 from collections.abc import Callable
 from types import ModuleType
@@ -26,7 +25,9 @@ class _Later(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if sys.modules[NAME] is self:
             del sys.modules[NAME], torch._dynamo
-            importlib.import_module(NAME)
+            import torch._dynamo as real
+
+            return getattr(real, name)
         return getattr(sys.modules[NAME], name)
 
 
