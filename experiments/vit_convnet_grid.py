@@ -1,4 +1,4 @@
-"""The learning rates of :mod:`experiments.vit_convnet`: six for each model, at each number of images.
+"""The learning rates of :mod:`experiments.vit_convnet`: seven for each model, at each number of images.
 
     PIONEERS_DATA=folder make experiments NAME=vit_convnet_grid
 
@@ -16,7 +16,7 @@ from experiments.common_mnist import accuracy, mnist_parts, train
 from experiments.vit_convnet import CONFIG, IMAGES, KINDS, build
 
 APART = 100  # added to the seed: what is chosen here is judged with other weights and other images
-LEARNING_RATES = (3e-3, 9e-3, 2.7e-2, 8.1e-2, 0.243, 0.729)
+LEARNING_RATES = (1e-3, 3e-3, 9e-3, 2.7e-2, 8.1e-2, 0.243, 0.729)
 CASES = {
     f"{kind}, {images} images, lr {lr:g}": {
         "kind": kind,
