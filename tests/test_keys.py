@@ -100,7 +100,10 @@ def test_a_vit_concerns_no_page_about_gpt_alone(copy):
 
 def test_layers_concern_the_pages_that_use_them(copy):
     again = changed(copy, "pioneers/layers/attention.py")
-    assert {name for name in PAGES if name.startswith("lectures/")} - again == {"lectures/07_tokenization"}
+    assert {name for name in PAGES if name.startswith("lectures/")} - again == {
+        "lectures/07_tokenization",
+        "lectures/11_electra_deeper",
+    }
 
 
 def test_the_autograder_concerns_no_lecture_and_only_the_pages_that_quote_it(files):

@@ -2,6 +2,7 @@
 
 from pioneers.analysis.answers import exact_match, overlap_f1
 from pioneers.analysis.attention_maps import attention_distance, attention_rollout, record_attention
+from pioneers.analysis.detection import AveragePrecision, average_precision, coco_dataset, coco_results
 from pioneers.analysis.growing import growing_model
 from pioneers.analysis.language import (
     bits_per_character,
@@ -9,12 +10,17 @@ from pioneers.analysis.language import (
     negative_log_likelihood,
     ngram_bits,
 )
+from pioneers.analysis.regression import predict_average, predict_neighbours, predict_ridge
 from pioneers.analysis.results import experiment
 
 __all__ = [
+    "AveragePrecision",
     "attention_distance",
     "attention_rollout",
+    "average_precision",
     "bits_per_character",
+    "coco_dataset",
+    "coco_results",
     "compressed_bits",
     "exact_match",
     "experiment",
@@ -22,5 +28,8 @@ __all__ = [
     "negative_log_likelihood",
     "ngram_bits",
     "overlap_f1",
+    "predict_average",
+    "predict_neighbours",
+    "predict_ridge",
     "record_attention",
 ]

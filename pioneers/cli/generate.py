@@ -1,4 +1,4 @@
-"""``pioneers generate``: continue a text with a GPT, printed as it is generated."""
+"""``pioneers generate``: continue a text with a GPT or a Llama, printed as it is generated."""
 
 from argparse import Namespace
 
@@ -7,14 +7,14 @@ import torch
 from pioneers.cli.parser import Parser, non_negative_float, non_negative_int, positive_int
 from pioneers.device import best_device
 from pioneers.generation import spell, stream
-from pioneers.models import GPT
-from pioneers.tokenizers import ByteLevelBPE
+from pioneers.models import GPT, Llama
+from pioneers.tokenizers import ByteLevelBPE, LibraryBPE
 from pioneers.weights import from_pretrained, load_tokenizer
 
 DEFAULT_TOKENS = 200
 DESCRIPTION = """\
-Continue a text with a GPT. The prompt and then the text are printed as they are generated; nothing
-else is written to standard output."""
+Continue a text with a GPT or a Llama. The prompt and then the text are printed as they are
+generated; nothing else is written to standard output."""
 EPILOG = """\
 examples:
   pioneers generate runs/gpt --prompt "The value of"
@@ -62,11 +62,13 @@ def add_arguments(parser: Parser) -> None:
 def run(args: Namespace) -> int:
     """Print the prompt and its continuation."""
     model = from_pretrained(args.model).to(best_device())
-    if not isinstance(model, GPT):
-        raise ValueError(f"{args.model} is a {type(model).__name__}, and only a GPT continues texts")
+    if not isinstance(model, GPT | Llama):
+        raise ValueError(f"{args.model} is a {type(model).__name__}; only a GPT or a Llama continues texts")
     tokenizer = load_tokenizer(args.model)
-    if not isinstance(tokenizer, ByteLevelBPE):
-        raise ValueError(f"{args.model} has the tokenizer of a BERT; restore the GPT's, a byte-level BPE")
+    if not isinstance(tokenizer, ByteLevelBPE | LibraryBPE):
+        raise ValueError(
+            f"{args.model} has a {type(tokenizer).__name__}; restore the model's own, a byte-level BPE"
+        )
     ids = tokenizer.encode(args.prompt)
     if not ids:
         raise ValueError("the prompt is empty: give --prompt a few words")

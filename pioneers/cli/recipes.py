@@ -113,8 +113,17 @@ def _add_images(group: Any) -> None:
     group.add_argument(
         "--images",
         required=True,
-        choices=IMAGES,
-        help="digits is here already; mnist is downloaded once, to ~/.cache/pioneers",
+        metavar="IMAGES",
+        help="a folder with a subfolder of images for each class (pets/cat/1.jpg), or one of: "
+        f"{', '.join(IMAGES)} (digits is here already, the others are downloaded once)",
+    )
+    group.add_argument(
+        "--image-size",
+        dest="side",
+        type=positive_int,
+        default=64,
+        metavar="N",
+        help="side in pixels to which the images of a folder are scaled",
     )
 
 
@@ -123,10 +132,20 @@ def _feed_forward(args: Arguments, data: Any) -> Changes:
 
 
 def _pictures(args: Arguments, data: Any) -> Changes:
-    images, labels = data[0]
+    images, labels = data.train
     size = images.shape[-1]
-    sizes = {"image_size": size, "in_channels": images.shape[1], "num_classes": int(labels.max()) + 1}
-    return sizes if args.patch_size else sizes | {"patch_size": max(2, size // 7)}
+    sizes = {
+        "image_size": size,
+        "in_channels": images.shape[1],
+        "num_classes": len(data.classes) or int(labels.max()) + 1,
+        "labels": data.classes,
+    }
+    return sizes if args.patch_size else sizes | {"patch_size": _patch_size(size)}
+
+
+def _patch_size(size: int) -> int:
+    """The divisor of the side that is nearest to a seventh of it, at least 2 where that divides it."""
+    return min((n for n in range(2, size + 1) if size % n == 0), key=lambda n: abs(n - size / 7), default=1)
 
 
 RECIPES: dict[str, Recipe] = {
@@ -164,12 +183,13 @@ RECIPES: dict[str, Recipe] = {
         sizes=_feed_forward,
     ),
     "vit": Recipe(
-        about="Train a ViT: a model that says what an image shows. Validation uses the test images.",
+        about="Train a ViT: a model that says what an image shows. Validation uses the test images, or\n"
+        "one image in ten of a folder.",
         next_command="",
         config=ViTConfig,
         defaults={"preset": "digits", "steps": 500, "batch_size": 64, "lr": 2e-3},
         add_source=_add_images,
-        read=lambda args: read_images(args.images),
+        read=lambda args: read_images(args.images, args.side),
         build=image_classification,
         sizes=_pictures,
     ),

@@ -5,9 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
+
 from pioneers.data import (
     ImageSet,
+    cifar10,
     digits,
+    fashion_mnist,
+    image_folder,
     language_reference,
     mnist,
     text_file,
@@ -21,10 +26,20 @@ PAIRS = ("dates", "numbers")
 IMAGES: dict[str, Callable[[], tuple[ImageSet, ImageSet]]] = {
     "digits": digits,
     "mnist": lambda: (mnist("train"), mnist("test")),
+    "fashion-mnist": lambda: (fashion_mnist("train"), fashion_mnist("test")),
+    "cifar10": lambda: (cifar10("train"), cifar10("test")),
 }
 TRAIN_PAIRS, TEST_PAIRS = 20_000, 1_000
 
 Pairs = list[tuple[str, str]]
+
+
+class Pictures(NamedTuple):
+    """Labelled images for training and validation, and the names of the classes where they are known."""
+
+    train: ImageSet
+    test: ImageSet
+    classes: tuple[str, ...] = ()
 
 
 class Dataset(NamedTuple):
@@ -62,15 +77,38 @@ def read_pairs(name: str, target: str) -> Dataset:
     return _dataset((train, test), repr((train, test)).encode())
 
 
-def read_images(name: str) -> Dataset:
-    """Read training and validation images."""
-    train, test = IMAGES[name]()
-    return _dataset((train, test), b"".join(part.numpy().tobytes() for part in (*train, *test)))
+def read_images(name: str, size: int) -> Dataset:
+    """Read training and validation images, by name or from a folder with a subfolder for each class.
+
+    Of a folder one image in ten is held out, at least one.
+
+    Args:
+        name: one of ``IMAGES``, or a folder.
+        size: height and width in pixels to which the images of a folder are scaled.
+
+    Raises:
+        ValueError: there is one class, or one image.
+    """
+    pictures = Pictures(*IMAGES[name]()) if name in IMAGES else _from_folder(name, size)
+    raw = b"".join(part.numpy().tobytes() for part in (*pictures.train, *pictures.test))
+    return _dataset(pictures, raw)
 
 
-def _existing(name: str, known: Any) -> Path:
+def _from_folder(name: str, size: int) -> Pictures:
+    found = image_folder(_existing(name, IMAGES, "folder"), size=size)
+    count = len(found.images.labels)
+    if len(found.classes) < 2 or count < 2:
+        raise ValueError(f"{name} needs images of at least two classes, in one subfolder for each")
+    order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
+    held_out = max(1, count // 10)
+    held, learned = order[:held_out], order[held_out:]
+    train, test = (ImageSet(*(part[rows] for part in found.images)) for rows in (learned, held))
+    return Pictures(train, test, found.classes)
+
+
+def _existing(name: str, known: Any, kind: str = "file") -> Path:
     if not Path(name).exists():
-        raise FileNotFoundError(f"there is no file {name!r}; name one, or one of: {', '.join(known)}")
+        raise FileNotFoundError(f"there is no {kind} {name!r}; name one, or one of: {', '.join(known)}")
     return Path(name)
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from pioneers.cli.run_folder import RunFolder
-from pioneers.cli.sources import Pairs
+from pioneers.cli.sources import Pairs, Pictures
 from pioneers.data import ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows, split_text
 from pioneers.models import (
     GPT,
@@ -197,9 +197,9 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: R
     )
 
 
-def image_classification(data: tuple[ImageSet, ImageSet], config: ViTConfig, context: RunContext) -> Task:
+def image_classification(data: Pictures, config: ViTConfig, context: RunContext) -> Task:
     """Train a ViT to classify images."""
-    train, test = (ImageSet(*(part.to(context.device) for part in some)) for some in data)
+    train, test = (ImageSet(*(part.to(context.device) for part in some)) for some in data[:2])
     val_parts = [part[:VAL_IMAGES].split(context.batch_size) for part in test]
     return Task(
         model=context.build(lambda: ViT(config)),

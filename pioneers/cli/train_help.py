@@ -20,7 +20,8 @@ EXAMPLES = {
   pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096""",
     "vit": """\
   pioneers train vit --images digits --out runs/digits
-  pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000""",
+  pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000
+  pioneers train vit --images my/pets --image-size 96 --out runs/pets""",
 }
 RESULTS = """
 results, in the folder that --out names:

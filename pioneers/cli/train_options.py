@@ -32,7 +32,7 @@ def add_options(name: str, parser: Parser) -> None:
     )
     if name == "vit":
         sizes.add_argument(
-            "--patch-size", type=positive_int, metavar="N", help="pixels (default: a seventh, or 2)"
+            "--patch-size", type=positive_int, metavar="N", help="pixels (default: about a seventh)"
         )
     else:
         sizes.add_argument(

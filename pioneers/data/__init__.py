@@ -1,10 +1,13 @@
 """Data sets and batches: embedded (nothing to fetch), public (fetched once, verified) and the user's own."""
 
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
+from pioneers.data.captions import CaptionedDigits, captioned_digits, digit_captions
 from pioneers.data.docstrings import Document, documents
 from pioneers.data.download import fetch
 from pioneers.data.embedded import ImageSet, Photographs, digits, language_reference, photographs
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
+from pioneers.data.functions import LinearFunctions, RegressionPrompts
+from pioneers.data.images import ImageFolder, cifar10, fashion_mnist, image_folder
 from pioneers.data.public import (
     LabelledPair,
     LabelledText,
@@ -21,6 +24,7 @@ from pioneers.data.public import (
     tiny_shakespeare,
     ud_english_ewt,
 )
+from pioneers.data.scenes import Scenes, digit_scenes, photograph_parts
 from pioneers.data.tasks import (
     Choice,
     cloze_questions,
@@ -44,35 +48,47 @@ from pioneers.data.truncation import (
 
 __all__ = [
     "Answer",
+    "CaptionedDigits",
     "Choice",
     "Document",
+    "ImageFolder",
     "ImageSet",
     "LabelledPair",
     "LabelledText",
+    "LinearFunctions",
     "PairBatch",
     "Photographs",
     "Question",
     "RandomPairs",
     "RandomRows",
     "RandomWindows",
+    "RegressionPrompts",
+    "Scenes",
     "TaggedSentence",
     "TruncatedPair",
     "bert_vocabulary",
+    "captioned_digits",
+    "cifar10",
     "cloze_questions",
     "code_words",
     "continuations",
+    "digit_captions",
+    "digit_scenes",
     "digits",
     "docstring_packages",
     "documents",
+    "fashion_mnist",
     "fetch",
     "gpt2_encoder",
     "gpt2_merges",
+    "image_folder",
     "imdb_reviews",
     "language_reference",
     "mnist",
     "mrpc",
     "multi30k",
     "next_sentence_pairs",
+    "photograph_parts",
     "photographs",
     "punctuation",
     "sentence_boundary_qa",

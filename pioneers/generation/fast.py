@@ -49,6 +49,7 @@ def _is_plain_block(block: nn.Module) -> bool:
         return False
     attn = block.attn
     standard = attn.num_kv_heads == attn.num_heads and attn.scale is None and attn.q_proj.bias is not None
+    standard = standard and type(attn.q_norm) is type(attn.k_norm) is nn.Identity
     ours = isinstance(block.ffn, FeedForward) and block.ffn.up.bias is not None
     usual = block.norm_placement == "pre" and block.residual_scale == 1 and block.cross_attn is None
     return standard and ours and usual and type(block.norm_attn) is type(block.norm_ffn) is nn.LayerNorm

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 
@@ -40,7 +41,7 @@ def alibi_bias(
         tensor([[[-1., -0., -1.],
                  [-2., -1., -0.]]])
     """
-    distance = _relative_position(num_queries, num_keys, device).abs()
+    distance = relative_position(num_queries, num_keys, device).abs()
     return -alibi_slopes(num_heads).to(device)[:, None, None] * distance
 
 
@@ -87,7 +88,7 @@ class RelativeBias(nn.Module):
             num_queries: T; the queries are the last T of the S positions.
             num_keys: S; T when left out.
         """
-        relative = _relative_position(num_queries, num_keys, self.table.weight.device)
+        relative = relative_position(num_queries, num_keys, self.table.weight.device)
         return self.table(self._bucket(relative)).permute(2, 0, 1)
 
     def _bucket(self, relative: Tensor) -> Tensor:
@@ -106,8 +107,119 @@ class RelativeBias(nn.Module):
         return offset + torch.where(distance < exact, distance, far)
 
 
-def _relative_position(num_queries: int, num_keys: int | None, device: torch.device | None) -> Tensor:
-    """Key position minus query position, ``(T, S)``."""
+class WindowBias(nn.Module):
+    """One learned bias per head and offset in a window: Liu et al. 2021, section 3.2, equation (4).
+
+    Args:
+        num_heads: H.
+        window_size: M, the side of the window in tokens; offsets run from 1 - M to M - 1 in both directions.
+
+    Example:
+        >>> WindowBias(3, window_size=2)().shape
+        torch.Size([3, 4, 4])
+    """
+
+    offset: Tensor
+
+    def __init__(self, num_heads: int, window_size: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding((2 * window_size - 1) ** 2, num_heads)
+        self.register_buffer("offset", window_offsets(window_size), persistent=False)
+
+    def forward(self) -> Tensor:
+        """The bias ``(H, M · M, M · M)``."""
+        return self.table(self.offset).permute(2, 0, 1)
+
+
+class LogWindowBias(nn.Module):
+    """A bias that a small network computes from the offset in a window: Liu et al. 2022, section 3.3.
+
+    Offsets are scaled to ±8 and their logarithm is taken, so a network trained in small windows extrapolates
+    little when it is moved to large ones. Its output is squashed to between -8 and 8. The authors' code has 0
+    and 16, where bfloat16 keeps fewer digits; softmax does not see the difference.
+
+    Args:
+        num_heads: H.
+        window_size: M, the side of the window in tokens.
+        trained_size: M of the windows that the network was trained in; the same when left out.
+        hidden: width of the network.
+
+    Example:
+        >>> LogWindowBias(3, window_size=2)().shape
+        torch.Size([3, 4, 4])
+    """
+
+    offset: Tensor
+
+    def __init__(
+        self, num_heads: int, window_size: int, *, trained_size: int | None = None, hidden: int = 512
+    ) -> None:
+        super().__init__()
+        self.up = nn.Linear(2, hidden)
+        self.down = nn.Linear(hidden, num_heads, bias=False)
+        self.register_buffer("offset", window_offsets(window_size), persistent=False)
+        coordinates = log_offsets(window_size, window_size if trained_size is None else trained_size)
+        self.register_buffer("coordinates", coordinates, persistent=False)
+
+    def forward(self) -> Tensor:
+        """The bias ``(H, M · M, M · M)``."""
+        table = self.down(F.relu(self.up(self.coordinates)))  # ((2 M - 1)², H)
+        return 8 * torch.tanh(table / 2)[self.offset].permute(2, 0, 1)
+
+
+def window_offsets(window_size: int) -> Tensor:
+    """Number the offset of each query from each key of a window: ``(M · M, M · M)``, in [0, (2 M - 1)²).
+
+    Row by row: ``(2 M - 1) · (rows + M - 1) + columns + M - 1`` for a query so many rows below and columns to
+    the right of the key. Liu et al. 2021, section 3.2; ``window_size`` is M.
+
+    Example:
+        >>> window_offsets(2)[0].tolist()  # the token in the upper left corner
+        [4, 3, 1, 0]
+    """
+    axis = torch.arange(window_size)
+    row, column = torch.cartesian_prod(axis, axis).T  # (M · M,) each
+    down, right = (place[:, None] - place + window_size - 1 for place in (row, column))
+    return (2 * window_size - 1) * down + right
+
+
+def log_offsets(window_size: int, trained_size: int) -> Tensor:
+    """Give the two coordinates of every offset of :func:`window_offsets`, ``((2 M - 1)², 2)``.
+
+    ``sign(x) · log₂(1 + 8 |x|) / 3``, where x is the offset divided by the largest of the windows trained in:
+    Liu et al. 2022, equation (4), with the scale of the authors' code.
+
+    Args:
+        window_size: M.
+        trained_size: M of the windows trained in.
+
+    Example:
+        >>> log_offsets(2, 2)[:3]
+        tensor([[-1.0566, -1.0566],
+                [-1.0566,  0.0000],
+                [-1.0566,  1.0566]])
+    """
+    axis = 8 * torch.arange(1 - window_size, window_size) / max(trained_size - 1, 1)
+    axis = axis.sign() * torch.log2(1 + axis.abs()) / 3
+    return torch.cartesian_prod(axis, axis)
+
+
+def relative_position(num_queries: int, num_keys: int | None, device: torch.device | None) -> Tensor:
+    """Key position minus query position, ``(T, S)``; the queries are the last T of the S positions."""
     num_keys = num_queries if num_keys is None else num_keys
     queries = torch.arange(num_keys - num_queries, num_keys, device=device)
     return torch.arange(num_keys, device=device) - queries[:, None]
+
+
+def pick(scores: Tensor, row: Tensor) -> Tensor:
+    """Pick, for each query and key, the score of the distance or relation they are at: ``(B, H, T, S)``.
+
+    Args:
+        scores: ``(B, H, T, R)``, of each query and each of R distances.
+        row: which of the R it is, broadcastable to ``(B, H, T, S)``.
+
+    Example:
+        >>> pick(torch.tensor([[[[5.0, 6.0, 7.0]]]]), torch.tensor([[2, 0]]))
+        tensor([[[[7., 5.]]]])
+    """
+    return scores.gather(-1, row.expand(*scores.shape[:-1], -1))

@@ -9,7 +9,7 @@ from pioneers.layers.cache import KVCache
 from pioneers.layers.multi_head import MultiHeadAttention
 from pioneers.layers.positions import Rotary
 
-NORM_PLACEMENTS = ("pre", "post", "sandwich")
+NORM_PLACEMENTS = ("pre", "post", "sandwich", "res-post")
 
 
 class TransformerBlock(nn.Module):
@@ -17,6 +17,7 @@ class TransformerBlock(nn.Module):
 
     Pre-norm computes ``x + Layer(Norm(x))``, post-norm ``Norm(x + Layer(x))``, sandwich norm
     ``x + Norm(Layer(Norm(x)))``: Vaswani et al. 2017, section 3.1; Xiong et al. 2020; Ding et al. 2021.
+    Res-post-norm computes ``x + Norm(Layer(x))``: Liu et al. 2022, section 3.2.
 
     Args:
         attn: self-attention; its ``d_model`` is the width D of the block.
@@ -24,7 +25,7 @@ class TransformerBlock(nn.Module):
             :class:`GatedFeedForward` or a module of your own.
         cross_attn: attention to a memory, as in the decoder of an encoder–decoder.
         norm: width → normalisation module, for instance ``torch.nn.RMSNorm``.
-        norm_placement: ``"pre"``, ``"post"`` or ``"sandwich"``.
+        norm_placement: ``"pre"``, ``"post"``, ``"sandwich"`` or ``"res-post"``.
         dropout: share dropped, in training, from what each layer adds.
         drop_path: how often, in training, a layer adds nothing to a sequence: Huang et al. 2016, section 3.
 
@@ -57,16 +58,19 @@ class TransformerBlock(nn.Module):
                 f"unknown norm_placement {norm_placement!r}; known: {', '.join(NORM_PLACEMENTS)}"
             )
 
+        def norm_in() -> nn.Module:
+            return nn.Identity() if norm_placement == "res-post" else norm(attn.d_model)
+
         def norm_out() -> nn.Module:
-            return norm(attn.d_model) if norm_placement == "sandwich" else nn.Identity()
+            return norm(attn.d_model) if norm_placement in ("sandwich", "res-post") else nn.Identity()
 
         self.norm_placement, self.residual_scale = norm_placement, 1.0
-        self.norm_attn, self.norm_attn_out = norm(attn.d_model), norm_out()
+        self.norm_attn, self.norm_attn_out = norm_in(), norm_out()
         self.attn = attn
         if cross_attn is not None:
-            self.norm_cross, self.norm_cross_out = norm(attn.d_model), norm_out()
+            self.norm_cross, self.norm_cross_out = norm_in(), norm_out()
         self.cross_attn = cross_attn
-        self.norm_ffn, self.norm_ffn_out = norm(attn.d_model), norm_out()
+        self.norm_ffn, self.norm_ffn_out = norm_in(), norm_out()
         self.ffn = ffn
         self.dropout, self.drop_path = nn.Dropout(dropout), drop_path
 
@@ -120,7 +124,7 @@ class TransformerBlock(nn.Module):
         """x plus what a layer made of it, normalised where the placement says."""
         h = self.dropout(norm_out(h))
         if self.drop_path and self.training:
-            kept = torch.rand(len(h), 1, 1, device=h.device) >= self.drop_path
+            kept = torch.rand(len(h), *[1] * (h.ndim - 1), device=h.device) >= self.drop_path
             h = h * kept / (1 - self.drop_path)
         x = self.residual_scale * x + h
         return norm(x) if self.norm_placement == "post" else x

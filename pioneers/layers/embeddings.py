@@ -1,10 +1,12 @@
 """From token ids and pixels to vectors: one embedding for each pioneer, side by side."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
 
+from pioneers.layers.patches import PatchEmbedding
 from pioneers.layers.positions import LearnedPositions, SinusoidalPositions
 
 
@@ -48,6 +50,7 @@ class GPTEmbedding(nn.Module):
         vocab_size: V.
         d_model: D.
         max_seq_len: longest sequence.
+        norm: width → normalisation module for the sums, which BART has and GPT has not.
         dropout: share of the sums dropped in training.
 
     Example:
@@ -56,10 +59,19 @@ class GPTEmbedding(nn.Module):
         torch.Size([1, 5, 6])
     """
 
-    def __init__(self, vocab_size: int, d_model: int, *, max_seq_len: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        *,
+        max_seq_len: int,
+        norm: Callable[[int], nn.Module] = nn.Identity,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.token = nn.Embedding(vocab_size, d_model)
         self.position = LearnedPositions(max_seq_len, d_model)
+        self.norm = norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, start: int = 0) -> Tensor:
@@ -69,7 +81,8 @@ class GPTEmbedding(nn.Module):
             ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
         """
         _check_ids(input_ids)
-        return self.dropout(self.token(input_ids) + self.position(input_ids.shape[1], start))
+        total = self.token(input_ids) + self.position(input_ids.shape[1], start)  # (B, T, D)
+        return self.dropout(self.norm(total))
 
 
 class BERTEmbedding(nn.Module):
@@ -79,8 +92,9 @@ class BERTEmbedding(nn.Module):
         vocab_size: V.
         d_model: D.
         max_seq_len: longest sequence.
-        num_segments: kinds of sentences, each with a vector of its own.
+        num_segments: kinds of sentences, each with a vector of its own; 0 for no such vectors.
         dropout: share of the normalised sums dropped in training.
+        eps: ε of the norm.
 
     Example:
         >>> embed = BERTEmbedding(11, 6, max_seq_len=7)
@@ -89,29 +103,44 @@ class BERTEmbedding(nn.Module):
     """
 
     def __init__(
-        self, vocab_size: int, d_model: int, *, max_seq_len: int, num_segments: int = 2, dropout: float = 0.0
+        self,
+        vocab_size: int,
+        d_model: int,
+        *,
+        max_seq_len: int,
+        num_segments: int = 2,
+        dropout: float = 0.0,
+        eps: float = 1e-12,
     ) -> None:
         super().__init__()
         self.token = nn.Embedding(vocab_size, d_model)
         self.position = LearnedPositions(max_seq_len, d_model)
-        self.segment = nn.Embedding(num_segments, d_model)
-        self.norm = nn.LayerNorm(d_model, eps=1e-12)
+        self.num_segments = num_segments
+        self.segment = nn.Embedding(num_segments, d_model) if num_segments else None
+        self.norm = nn.LayerNorm(d_model, eps=eps)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor, segment_ids: Tensor | None = None) -> Tensor:
         """``input_ids (B, T)`` and ``segment_ids (B, T)``, all 0 when left out → vectors ``(B, T, D)``.
 
         Raises:
-            ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``.
+            ValueError: the ids are not a ``(B, T)`` integer tensor, or are longer than ``max_seq_len``; there
+                are segments, and the model has at most one vector for them.
         """
         _check_ids(input_ids)
-        segments = self.segment.weight[0] if segment_ids is None else self.segment(segment_ids)
-        total = self.token(input_ids) + self.position(input_ids.shape[1]) + segments  # (B, T, D)
+        if segment_ids is not None and self.num_segments < 2:
+            raise ValueError("this model does not tell sentences apart: leave segment_ids out")
+        total = self.token(input_ids) + self.position(input_ids.shape[1])  # (B, T, D)
+        if self.segment is not None:
+            total = total + (self.segment.weight[0] if segment_ids is None else self.segment(segment_ids))
         return self.dropout(self.norm(total))
 
 
-class T5Embedding(nn.Module):
-    """Token vectors alone, then dropout; positions come in as a bias on the scores. Raffel et al. 2020, 2.1.
+class TokenEmbedding(nn.Module):
+    """Token vectors alone, then dropout, for models that learn of positions elsewhere.
+
+    T5 adds a bias to its scores (Raffel et al. 2020, section 2.1), Llama turns its queries and keys (Touvron
+    et al. 2023, section 2.2).
 
     Args:
         vocab_size: V.
@@ -119,7 +148,7 @@ class T5Embedding(nn.Module):
         dropout: share of the vectors' numbers dropped in training.
 
     Example:
-        >>> T5Embedding(11, 6)(torch.tensor([[3, 1, 4, 1, 5]])).shape
+        >>> TokenEmbedding(11, 6)(torch.tensor([[3, 1, 4, 1, 5]])).shape
         torch.Size([1, 5, 6])
     """
 
@@ -148,6 +177,8 @@ class ViTEmbedding(nn.Module):
         patch_size: P, which must divide it.
         in_channels: C.
         d_model: D.
+        patch_bias: whether the map of the patches has a bias, which CLIP's has not.
+        norm: width → normalisation module for the sums, which CLIP has and ViT has not.
         dropout: share of the sums dropped in training.
 
     Raises:
@@ -159,12 +190,23 @@ class ViTEmbedding(nn.Module):
     """
 
     def __init__(
-        self, image_size: int, patch_size: int, *, in_channels: int, d_model: int, dropout: float = 0.0
+        self,
+        image_size: int,
+        patch_size: int,
+        *,
+        in_channels: int,
+        d_model: int,
+        patch_bias: bool = True,
+        norm: Callable[[int], nn.Module] = nn.Identity,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.patch = PatchEmbedding(image_size, patch_size, in_channels=in_channels, d_model=d_model)
+        self.patch = PatchEmbedding(
+            image_size, patch_size, in_channels=in_channels, d_model=d_model, bias=patch_bias
+        )
         self.cls_token = nn.Parameter(torch.empty(d_model).normal_(std=0.02))
         self.position = LearnedPositions(1 + self.patch.num_patches, d_model)
+        self.norm = norm(d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -176,49 +218,7 @@ class ViTEmbedding(nn.Module):
         patches = self.patch(images)  # (B, N, D)
         cls_token = self.cls_token.expand(len(images), 1, -1)  # (B, 1, D)
         tokens = torch.cat([cls_token, patches], dim=1)  # (B, 1 + N, D)
-        return self.dropout(tokens + self.position(tokens.shape[1]))
-
-
-class PatchEmbedding(nn.Module):
-    """Patches as tokens: one linear map for every patch, which is a convolution whose stride is its size.
-
-    Dosovitskiy et al. 2021, section 3.1, equation (1).
-
-    Args:
-        image_size: height and width of the square images, in pixels.
-        patch_size: P, which must divide it.
-        in_channels: C.
-        d_model: D.
-
-    Raises:
-        ValueError: the patch size does not divide the image size.
-
-    Example:
-        >>> embed = PatchEmbedding(8, 2, in_channels=1, d_model=6)
-        >>> embed(torch.zeros(3, 1, 8, 8)).shape
-        torch.Size([3, 16, 6])
-    """
-
-    def __init__(self, image_size: int, patch_size: int, *, in_channels: int, d_model: int) -> None:
-        super().__init__()
-        if image_size % patch_size:
-            raise ValueError(f"patch_size={patch_size} must divide image_size={image_size}")
-        self.image_size, self.in_channels = image_size, in_channels
-        self.num_patches = (image_size // patch_size) ** 2
-        self.proj = nn.Conv2d(in_channels, d_model, kernel_size=patch_size, stride=patch_size)
-
-    def forward(self, images: Tensor) -> Tensor:
-        """(B, C, height, width) → (B, N, D).
-
-        Raises:
-            ValueError: the images do not have the promised shape.
-        """
-        expected = (self.in_channels, self.image_size, self.image_size)
-        if images.ndim != 4 or tuple(images.shape[1:]) != expected:
-            raise ValueError(
-                f"images must be (B, C, height, width) with {expected}, got {tuple(images.shape)}"
-            )
-        return self.proj(images).flatten(2).transpose(1, 2)
+        return self.dropout(self.norm(tokens + self.position(tokens.shape[1])))
 
 
 def _check_ids(input_ids: Tensor) -> None:

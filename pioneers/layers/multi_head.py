@@ -3,6 +3,8 @@
 Axes: B batch, H heads, T queries, S keys, K head_dim, D d_model.
 """
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 
@@ -25,6 +27,8 @@ class MultiHeadAttention(nn.Module):
         bias: whether the four projections have a bias.
         dropout: share of the attention weights dropped in training.
         scale: factor on the scores; ``1 / sqrt(K)`` when left out.
+        qk_norm: K → normalisation module, for the queries and the keys of each head before they are turned;
+            none when left out. Henry et al. 2020; Yang et al. 2025, section 2.
 
     Raises:
         ValueError: the heads do not divide the width, or the key/value heads do not divide the heads.
@@ -46,6 +50,7 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
         dropout: float = 0.0,
         scale: float | None = None,
+        qk_norm: Callable[[int], nn.Module] | None = None,
     ) -> None:
         super().__init__()
         if head_dim is None and d_model % num_heads:
@@ -60,6 +65,8 @@ class MultiHeadAttention(nn.Module):
         self.k_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
         self.v_proj = nn.Linear(d_model, self.num_kv_heads * self.head_dim, bias=bias)
         self.o_proj = nn.Linear(num_heads * self.head_dim, d_model, bias=bias)
+        norm = nn.Identity if qk_norm is None else qk_norm
+        self.q_norm, self.k_norm = norm(self.head_dim), norm(self.head_dim)
 
     def forward(
         self,
@@ -75,6 +82,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tensor:
         """Attend from ``query (B, T, D)`` to ``key`` and ``value (B, S, D)``; returns ``(B, T, D)``.
 
+        There may be further axes after B, such as one of windows, if there is no cache and nothing turned.
         ``key`` is the query when left out (self-attention), ``value`` is the key. ``mask``, ``bias`` and
         ``causal`` are those of :func:`attention`; ``rotary`` turns queries and keys by their positions. With
         a ``cache`` the new keys and values are appended to it and the queries see everything in it; a
@@ -83,7 +91,7 @@ class MultiHeadAttention(nn.Module):
         key = query if key is None else key
         value = key if value is None else value
         query, key, value = _cast_once(query, key, value)
-        q = self._split(self.q_proj(query))  # (B, H, T, K)
+        q = _normed(self._split(self.q_proj(query)), self.q_norm)  # (B, H, T, K)
         k, v = self._keys_values(key, value, cache)  # (B, kv heads, S, K)
         if rotary is not None:
             start = 0 if cache is None else cache.length
@@ -95,12 +103,12 @@ class MultiHeadAttention(nn.Module):
             self._share(k),
             self._share(v),
             mask=mask,
-            bias=bias,
+            bias=self.added_scores(q, k, bias),
             causal=causal,
             dropout=self.dropout * self.training,
             scale=self.scale,
         )  # (B, H, T, K)
-        return self.o_proj(out.transpose(1, 2).flatten(2))  # (B, T, D)
+        return self.o_proj(out.transpose(-3, -2).flatten(-2))  # (B, T, D)
 
     def weights(
         self,
@@ -123,26 +131,46 @@ class MultiHeadAttention(nn.Module):
             rotary: turns queries and keys by their positions.
         """
         key = query if key is None else key
-        q, k = self._split(self.q_proj(query)), self._split(self.k_proj(key))
+        q = _normed(self._split(self.q_proj(query)), self.q_norm)
+        k = _normed(self._split(self.k_proj(key)), self.k_norm)
         if rotary is not None:
             q, k = rotary(q), rotary(k)
+        bias = self.added_scores(q, k, bias)
         return attention_weights(q, self._share(k), mask=mask, bias=bias, causal=causal, scale=self.scale)
+
+    def added_scores(self, q: Tensor, k: Tensor, bias: Tensor | None) -> Tensor | None:
+        """What is added to the scaled scores: the ``bias``, and in a subclass terms of its own.
+
+        Args:
+            q: queries ``(B, H, T, K)``.
+            k: keys ``(B, kv heads, S, K)``.
+            bias: as in :func:`attention`.
+        """
+        return bias
 
     def _keys_values(
         self, key: Tensor, value: Tensor, cache: KVCache | MemoryCache | None
     ) -> tuple[Tensor, Tensor]:
         if cache is not None and cache.kept is not None:
             return cache.kept
-        return self._split(self.k_proj(key)), self._split(self.v_proj(value))
+        return _normed(self._split(self.k_proj(key)), self.k_norm), self._split(self.v_proj(value))
 
     def _split(self, x: Tensor) -> Tensor:
         """(B, T, H·K) → (B, H, T, K)."""
-        return x.unflatten(-1, (-1, self.head_dim)).transpose(1, 2)
+        return x.unflatten(-1, (-1, self.head_dim)).transpose(-3, -2)
 
     def _share(self, x: Tensor) -> Tensor:
         """(B, kv heads, S, K) → (B, H, S, K): each key/value head serves a group of query heads."""
         groups = self.num_heads // self.num_kv_heads
-        return x if groups == 1 else x.repeat_interleave(groups, dim=1)
+        return x if groups == 1 else x.repeat_interleave(groups, dim=-3)
+
+
+def _normed(x: Tensor, norm: nn.Module) -> Tensor:
+    """Apply ``norm`` with as many bits as its weights have, where autocast has left fewer to x."""
+    if isinstance(norm, nn.Identity):  # most models: one token at a time, a search for its weights is felt
+        return x
+    dtype = next((p.dtype for p in norm.parameters()), x.dtype)
+    return norm(x.to(dtype)).to(x.dtype)
 
 
 def _cast_once(query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -18,12 +18,29 @@ def sinusoidal_table(num_positions: int, d_model: int, *, base: float = 10000.0)
                 [ 0.8415,  0.5403],
                 [ 0.9093, -0.4161]])
     """
+    return sinusoids(torch.arange(num_positions, dtype=torch.float64), d_model, base=base).float()
+
+
+def sinusoids(positions: Tensor, d_model: int, *, base: float = 10000.0) -> Tensor:
+    """Sines and cosines ``(…, D)`` of any numbers, as :func:`sinusoidal_table` has of 0, 1, 2, …
+
+    Args:
+        positions: ``(…)``.
+        d_model: D, even.
+        base: as in the table: the slowest angle grows by ``base^(2/D - 1)`` a unit.
+
+    Raises:
+        ValueError: ``d_model`` is odd.
+
+    Example:
+        >>> sinusoids(torch.tensor([0.5]), 2)
+        tensor([[0.4794, 0.8776]])
+    """
     if d_model % 2:
         raise ValueError(f"sinusoids come in pairs of sine and cosine: d_model={d_model} must be even")
-    positions = torch.arange(num_positions, dtype=torch.float64)
-    frequencies = base ** (-torch.arange(0, d_model, 2, dtype=torch.float64) / d_model)
-    angles = positions[:, None] * frequencies
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1).float()
+    halves = torch.arange(0, d_model, 2, dtype=positions.dtype, device=positions.device)
+    angles = positions[..., None] * base ** (-halves / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 class SinusoidalPositions(nn.Module):

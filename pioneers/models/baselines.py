@@ -98,3 +98,30 @@ class SmallResNet(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """(B, C, height, width) → logits (B, num_classes)."""
         return self.head(self.blocks(self.stem(images)).mean(dim=(2, 3)))
+
+
+class ConvBackbone(nn.Module):
+    """A small residual network whose feature map is 8 times smaller than the image: He et al. 2016.
+
+    Args:
+        in_channels: C of the images.
+        out_channels: of the feature map, divisible by 4.
+
+    Example:
+        >>> import torch
+        >>> ConvBackbone(3, 16)(torch.zeros(2, 3, 48, 40)).shape
+        torch.Size([2, 16, 6, 5])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int) -> None:
+        super().__init__()
+        width = out_channels // 4
+        self.stem = nn.Conv2d(in_channels, width, 3, stride=2, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(width)
+        self.blocks = nn.Sequential(
+            ResidualConv(width, 2 * width, stride=2), ResidualConv(2 * width, out_channels, stride=2)
+        )
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(B, C, height, width) → (B, out_channels, height / 8, width / 8)."""
+        return self.blocks(F.relu(self.norm(self.stem(images))))

@@ -1,8 +1,10 @@
 """BERT that fills gaps: the encoder with the head that predicts hidden tokens."""
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
-from pioneers.models.bert import BERT, BERTConfig, MaskedLMHead
+from pioneers.models.bert import BERT, BERTConfig, Encoder, MaskedLMHead
 
 
 class BERTForMaskedLM(nn.Module):
@@ -13,6 +15,9 @@ class BERTForMaskedLM(nn.Module):
     Args:
         config: sizes, for instance ``BERTConfig.preset("base")``. The pooler is not used.
 
+    Attributes:
+        body: the class of the encoder; a descendant of BERT names its own.
+
     Example:
         >>> import torch
         >>> model = BERTForMaskedLM(BERTConfig.preset("mini"))
@@ -20,14 +25,27 @@ class BERTForMaskedLM(nn.Module):
         torch.Size([2, 5, 1024])
     """
 
+    body: ClassVar[type[Encoder]] = BERT
+
     def __init__(self, config: BERTConfig) -> None:
         super().__init__()
         self.config = config
-        self.bert = BERT(config)
+        self.bert = self.body(config)
         self.masked_lm = MaskedLMHead(self.bert)
 
     def forward(
-        self, input_ids: Tensor, *, segment_ids: Tensor | None = None, mask: Tensor | None = None
+        self,
+        input_ids: Tensor,
+        *,
+        segment_ids: Tensor | None = None,
+        mask: Tensor | None = None,
+        predict_mask: Tensor | None = None,
     ) -> Tensor:
-        """``input_ids (B, T)``, ``segment_ids`` and ``mask`` as for BERT → logits ``(B, T, V)``."""
-        return self.masked_lm(self.bert(input_ids, segment_ids=segment_ids, mask=mask))
+        """``input_ids (B, T)``, ``segment_ids`` and ``mask`` as for BERT → logits ``(B, T, V)``.
+
+        Args:
+            predict_mask: boolean ``(B, T)``, True at the M tokens to predict, whose logits are ``(M, V)`` in
+                reading order; without it those of all tokens.
+        """
+        hidden = self.bert(input_ids, segment_ids=segment_ids, mask=mask)  # (B, T, D)
+        return self.masked_lm(hidden if predict_mask is None else hidden[predict_mask])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from pioneers.models.bert import BERT
+from pioneers.models.bert import Encoder
 from pioneers.models.heads import ClassificationHead, SpanHead
 from pioneers.models.labels import label_names
 
@@ -15,7 +15,8 @@ class BERTClassifier(nn.Module):
     Devlin et al. 2019, section 4.1.
 
     Args:
-        bert: the model to fine-tune; that of a :class:`~pioneers.models.BERTForPretraining` is its ``bert``.
+        bert: the model to fine-tune, BERT or a descendant; that of a
+            :class:`~pioneers.models.BERTForPretraining` is its ``bert``.
         num_classes: number of labels.
         labels: the names of the classes, in the order of the logits.
 
@@ -24,13 +25,13 @@ class BERTClassifier(nn.Module):
 
     Example:
         >>> import torch
-        >>> from pioneers.models import BERTConfig
+        >>> from pioneers.models import BERT, BERTConfig
         >>> model = BERTClassifier(BERT(BERTConfig.preset("mini")), num_classes=3)
         >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
         torch.Size([2, 3])
     """
 
-    def __init__(self, bert: BERT, num_classes: int, *, labels: Sequence[str] = ()) -> None:
+    def __init__(self, bert: Encoder, num_classes: int, *, labels: Sequence[str] = ()) -> None:
         super().__init__()
         self.bert, self.num_classes, self.labels = bert, num_classes, label_names(labels, num_classes)
         self.head = ClassificationHead(bert.config.d_model, num_classes, dropout=bert.config.dropout)
@@ -48,7 +49,7 @@ class BERTTagger(nn.Module):
     Devlin et al. 2019, section 5.3.
 
     Args:
-        bert: the model to fine-tune; its pooler is not used.
+        bert: the model to fine-tune, BERT or a descendant; its pooler is not used.
         num_tags: number of tags.
         labels: the names of the tags, in the order of the logits.
 
@@ -57,13 +58,13 @@ class BERTTagger(nn.Module):
 
     Example:
         >>> import torch
-        >>> from pioneers.models import BERTConfig
+        >>> from pioneers.models import BERT, BERTConfig
         >>> model = BERTTagger(BERT(BERTConfig.preset("mini")), num_tags=3)
         >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
         torch.Size([2, 5, 3])
     """
 
-    def __init__(self, bert: BERT, num_tags: int, *, labels: Sequence[str] = ()) -> None:
+    def __init__(self, bert: Encoder, num_tags: int, *, labels: Sequence[str] = ()) -> None:
         super().__init__()
         self.bert, self.num_tags, self.labels = bert, num_tags, label_names(labels, num_tags)
         self.head = ClassificationHead(bert.config.d_model, num_tags, dropout=bert.config.dropout)
@@ -81,17 +82,17 @@ class BERTReader(nn.Module):
     Devlin et al. 2019, section 4.2.
 
     Args:
-        bert: the model to fine-tune; its pooler is not used.
+        bert: the model to fine-tune, BERT or a descendant; its pooler is not used.
 
     Example:
         >>> import torch
-        >>> from pioneers.models import BERTConfig
+        >>> from pioneers.models import BERT, BERTConfig
         >>> model = BERTReader(BERT(BERTConfig.preset("mini")))
         >>> model(torch.zeros(2, 5, dtype=torch.long)).shape
         torch.Size([2, 5, 2])
     """
 
-    def __init__(self, bert: BERT) -> None:
+    def __init__(self, bert: Encoder) -> None:
         super().__init__()
         self.bert = bert
         self.head = SpanHead(bert.config.d_model)

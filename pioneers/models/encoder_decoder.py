@@ -1,11 +1,11 @@
-"""The common base of the Transformer and T5: training in one call, generation with caches."""
+"""The common base of the Transformer, T5 and BART: training in one call, generation with caches."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
-from pioneers.layers import KVCache
+from pioneers.layers import KVCache, Stack
 
 Caches = Sequence[KVCache]
 
@@ -13,11 +13,12 @@ Caches = Sequence[KVCache]
 class EncoderDecoderModel(nn.Module):
     """An encoder, and a decoder that attends to its output.
 
-    A subclass sets ``config`` (with ``num_layers`` and ``max_seq_len``) and defines :meth:`encode` and
+    A subclass sets ``config`` (with ``max_seq_len``) and ``decoder``, and defines :meth:`encode` and
     :meth:`decode`.
     """
 
     config: Any
+    decoder: Stack
 
     def encode(self, source_ids: Tensor, *, mask: Tensor | None = None) -> Tensor:
         """``source_ids (B, S)`` → memory ``(B, S, D)``.
@@ -46,4 +47,4 @@ class EncoderDecoderModel(nn.Module):
 
     def new_caches(self) -> list[KVCache]:
         """Empty caches, one per block of the decoder, for generation."""
-        return [KVCache(self.config.max_seq_len) for _ in range(self.config.num_layers)]
+        return [KVCache(self.config.max_seq_len) for _ in self.decoder.blocks]

@@ -34,6 +34,7 @@ class ViTConfig(Config):
         in_channels: C.
         dropout: share dropped in training, throughout.
         norm_eps: ε of every norm: 1e-6 as published, 1e-12 in Hugging Face's copies of the weights.
+        drop_path: how often, in training, a layer is skipped for an image.
         labels: the names of the classes, in the order of the logits.
         image_mean: what was subtracted from each channel of the images, in [0, 1], that the model was trained
             on; () if nothing was. The model does not do this itself: prepare its images in the same way.
@@ -41,8 +42,8 @@ class ViTConfig(Config):
 
     Raises:
         ValueError: a size is not positive, the patch size does not divide the image size or the heads the
-            width, dropout is not in [0, 1), there are more or fewer labels than classes, or mean and standard
-            deviation are not given for every channel.
+            width, dropout or drop_path is not in [0, 1), there are more or fewer labels than classes, or mean
+            and standard deviation are not given for every channel.
     """
 
     image_size: int
@@ -55,6 +56,7 @@ class ViTConfig(Config):
     in_channels: int = 3
     dropout: float = 0.0
     norm_eps: float = 1e-6
+    drop_path: float = 0.0
     labels: tuple[str, ...] = ()
     image_mean: tuple[float, ...] = ()
     image_std: tuple[float, ...] = ()
@@ -90,6 +92,7 @@ class ViTConfig(Config):
         )
         self._require_heads_divide(self.d_model, self.num_heads)
         self._require_dropout(self.dropout)
+        self._require(0 <= self.drop_path < 1, "drop_path", "at least 0 and less than 1")
         self._require_positive_or_none("d_ff")
         divides = self.image_size % self.patch_size == 0
         self._require(divides, "patch_size", f"a divisor of image_size={self.image_size}")
@@ -134,6 +137,7 @@ class ViT(nn.Module):
             FeedForward(config.d_model, config.d_ff),
             norm=partial(nn.LayerNorm, eps=config.norm_eps),
             dropout=config.dropout,
+            drop_path=config.drop_path,
         )
 
     def hidden_states(self, images: Tensor) -> Tensor:
@@ -153,6 +157,6 @@ class ViT(nn.Module):
             x = block(x)
         last: Any = self.stack.blocks[-1]
         h = last.norm_attn(x)
-        x = x[:, :1] + last.dropout(last.attn(h[:, :1], h))  # (B, 1, D)
-        x = x + last.dropout(last.ffn(last.norm_ffn(x)))
+        x = last._add(x[:, :1], last.attn(h[:, :1], h), last.norm_attn, last.norm_attn_out)  # (B, 1, D)
+        x = last._add(x, last.ffn(last.norm_ffn(x)), last.norm_ffn, last.norm_ffn_out)
         return self.stack.norm(x[:, 0])  # (B, D)

@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from pioneers.layers import padding_mask
 from pioneers.tokenizers import WordPiece
+from pioneers.tokenizers.wordpiece import BERTInput
 
 
 class BERTInputs(NamedTuple):
@@ -103,6 +104,23 @@ def pair_inputs(
     return _assemble([[tokenizer.encode(text) for text in pair] for pair in pairs], tokenizer, max_seq_len)
 
 
+def padded_inputs(rows: Sequence[BERTInput], tokenizer: WordPiece) -> BERTInputs:
+    """Collate ``rows`` that are already assembled; ``tokenizer`` knows the padding.
+
+    Example:
+        >>> tokenizer = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b"])
+        >>> padded_inputs([tokenizer.assemble([5]), tokenizer.assemble([5, 6])], tokenizer).input_ids
+        tensor([[2, 5, 3, 0],
+                [2, 5, 6, 3]])
+    """
+    pad = tokenizer.special_ids["[PAD]"]
+    return BERTInputs(
+        pad_sequence([torch.tensor(row.input_ids) for row in rows], batch_first=True, padding_value=pad),
+        pad_sequence([torch.tensor(row.segment_ids) for row in rows], batch_first=True),
+        torch.tensor([len(row.input_ids) for row in rows]),
+    )
+
+
 def tagging_inputs(
     sentences: Sequence[Sequence[str]],
     tags: Sequence[Sequence[int]],
@@ -187,13 +205,12 @@ def _assemble(
         room = max_seq_len - len(texts) - 1
         if room < 0:
             raise ValueError(f"max_seq_len={max_seq_len} has no room for {len(texts) + 1} special tokens")
-        first, *second = texts
-        kept = first[: max(room - sum(map(len, second)), room // 2)]  # what the other leaves, or half
-        rows.append(tokenizer.assemble(kept, *(text[: room - len(kept)] for text in second)))
-    lengths = torch.tensor([len(row.input_ids) for row in rows])
-    pad = tokenizer.special_ids["[PAD]"]
-    return BERTInputs(
-        pad_sequence([torch.tensor(row.input_ids) for row in rows], batch_first=True, padding_value=pad),
-        pad_sequence([torch.tensor(row.segment_ids) for row in rows], batch_first=True),
-        lengths,
-    )
+        rows.append(tokenizer.assemble(*fit(texts, room)))
+    return padded_inputs(rows, tokenizer)
+
+
+def fit(texts: Sequence[Sequence[int]], room: int) -> list[Sequence[int]]:
+    """Cut the end off the longer of one or two ``texts`` until they are ``room`` tokens together."""
+    first, *second = texts
+    kept = first[: max(room - sum(map(len, second)), room // 2)]  # what the other leaves, or half
+    return [kept, *(text[: room - len(kept)] for text in second)]

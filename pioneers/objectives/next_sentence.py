@@ -1,4 +1,4 @@
-"""Next-sentence prediction: does B follow A in the text, or does it come from elsewhere?"""
+"""Does B follow A in the text, or does it come from elsewhere, or before A?"""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -53,4 +53,28 @@ def next_sentence(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> 
             while other == index or not documents[other]:
                 other = random.randrange(len(documents))
             pairs.append(SentencePair(first, random.choice(documents[other]), False))
+    return pairs
+
+
+def sentence_order(documents: Sequence[Sequence[Sentence]], *, seed: int = 0) -> list[SentencePair]:
+    """Make a pair for each sentence that has a successor: half in their order, half swapped.
+
+    Both sentences are about the same topic, so that topic alone says nothing about the label, unlike in
+    :func:`next_sentence`. ``is_next`` is False for the swapped. Lan et al. 2020, section 3.1.
+
+    Args:
+        documents: each a list of sentences, or of longer segments, each a list of token ids.
+        seed: of the sampling.
+
+    Example:
+        >>> sentence_order([[[1, 2], [3], [4, 5]]], seed=1)[0]
+        SentencePair(first=[1, 2], second=[3], is_next=True)
+    """
+    random = Random(seed)
+    pairs = []
+    for document in documents:
+        for first, following in pairwise(document):
+            in_order = random.random() < 0.5
+            a, b = (first, following) if in_order else (following, first)
+            pairs.append(SentencePair(a, b, in_order))
     return pairs

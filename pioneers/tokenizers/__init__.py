@@ -1,7 +1,18 @@
 """Tokenizers: text to token ids and back."""
 
 from pioneers.tokenizers.bpe import ByteLevelBPE
+from pioneers.tokenizers.byte import ByteTokenizer
 from pioneers.tokenizers.fast import FastBPE
+from pioneers.tokenizers.library import LibraryBPE, LibraryTokenizer
+from pioneers.tokenizers.unigram import Unigram
 from pioneers.tokenizers.wordpiece import WordPiece
 
-__all__ = ["ByteLevelBPE", "FastBPE", "WordPiece"]
+__all__ = [
+    "ByteLevelBPE",
+    "ByteTokenizer",
+    "FastBPE",
+    "LibraryBPE",
+    "LibraryTokenizer",
+    "Unigram",
+    "WordPiece",
+]

@@ -12,6 +12,7 @@ from typing import Any, Self
 import regex
 
 from pioneers.progress import progress
+from pioneers.tokenizers.ids import known_ids
 from pioneers.tokenizers.pairs import Pair, PairCounts, merge
 
 # GPT-2 cuts text into chunks before merging, so that no token spans two words: contractions, then letters,
@@ -144,11 +145,7 @@ class ByteLevelBPE:
         Raises:
             ValueError: an id is not in the vocabulary.
         """
-        ids = list(ids)
-        for i in ids:
-            if not 0 <= i < self.vocab_size:
-                raise ValueError(f"token id {i} is not in the vocabulary of {self.vocab_size} tokens")
-        return b"".join(self.vocab[i] for i in ids)
+        return b"".join(self.vocab[i] for i in known_ids(ids, self.vocab_size))
 
     def save(self, path: str | Path) -> None:
         """Write the merges as JSON, atomically; a missing folder is created."""

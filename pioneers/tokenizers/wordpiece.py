@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Self
 
 from pioneers.progress import progress
 from pioneers.tokenizers.bert_text import basic_tokens, words
+from pioneers.tokenizers.ids import known_ids
 from pioneers.tokenizers.pairs import PairCounts
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -203,11 +204,7 @@ class WordPiece:
         Raises:
             ValueError: an id is not in the vocabulary.
         """
-        ids = list(ids)
-        for i in ids:
-            if not 0 <= i < self.vocab_size:
-                raise ValueError(f"token id {i} is not in the vocabulary of {self.vocab_size} tokens")
-        return " ".join(self.vocab[i] for i in ids).replace(" ##", "")
+        return " ".join(self.vocab[i] for i in known_ids(ids, self.vocab_size)).replace(" ##", "")
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle without the cache."""

@@ -1,24 +1,63 @@
 """Trained weights: read from and written to folders, ours and other libraries', by tables of names."""
 
-from pioneers.weights import bert, gpt2, t5, vit, vit_timm, vit_torchvision
+from pioneers.weights import (
+    albert,
+    bart,
+    bert,
+    clip,
+    deberta,
+    deit,
+    deit_timm,
+    detr,
+    distilbert,
+    electra,
+    gpt2,
+    llama,
+    mae,
+    roberta,
+    swin,
+    swin_torchvision,
+    swin_v2,
+    t5,
+    vit,
+    vit_timm,
+    vit_torchvision,
+    xlnet,
+)
 from pioneers.weights.hub import download
 from pioneers.weights.pretrained import from_pretrained, save_huggingface, save_pretrained
 from pioneers.weights.state_dict import to_ours, to_theirs
 from pioneers.weights.tokenizer import load_tokenizer, save_tokenizer
 
 __all__ = [
+    "albert",
+    "bart",
     "bert",
+    "clip",
+    "deberta",
+    "deit",
+    "deit_timm",
+    "detr",
+    "distilbert",
     "download",
+    "electra",
     "from_pretrained",
     "gpt2",
+    "llama",
     "load_tokenizer",
+    "mae",
+    "roberta",
     "save_huggingface",
     "save_pretrained",
     "save_tokenizer",
+    "swin",
+    "swin_torchvision",
+    "swin_v2",
     "t5",
     "to_ours",
     "to_theirs",
     "vit",
     "vit_timm",
     "vit_torchvision",
+    "xlnet",
 ]

@@ -57,8 +57,12 @@ def activation(theirs: str, default: str) -> Field:
     )
 
 
-def feed_forward_width(theirs: str, default: int | None, *, d_model: str) -> Field:
+def feed_forward_width(
+    theirs: str, default: int | None, *, d_model: str, ours: str = "d_ff", our_d_model: str = "d_model"
+) -> Field:
     """Make the row of F, where None is 4 D here: ``theirs`` and ``default`` of F, ``d_model`` as D is called.
+
+    ``ours`` and ``our_d_model`` are the names of F and of D here.
 
     Example:
         >>> row = feed_forward_width("n_inner", None, d_model="n_embd")
@@ -67,10 +71,10 @@ def feed_forward_width(theirs: str, default: int | None, *, d_model: str) -> Fie
     """
     return Field(
         theirs,
-        "d_ff",
+        ours,
         default,
         to_ours=lambda width, values: None if width == 4 * values[d_model] else width,
-        to_theirs=lambda width, settings: 4 * settings["d_model"] if width is None else width,
+        to_theirs=lambda width, settings: 4 * settings[our_d_model] if width is None else width,
     )
 
 

@@ -5,10 +5,31 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import torch
 from torch import nn
 
 from pioneers.training.checkpoint import load_weights, save_weights
-from pioneers.weights import bert, gpt2, t5, transformer, vit  # noqa: F401  they register what can be read
+from pioneers.weights import (  # noqa: F401  they register what can be read
+    albert,
+    bart,
+    bert,
+    clip,
+    deberta,
+    deit,
+    detr,
+    distilbert,
+    electra,
+    gpt2,
+    llama,
+    mae,
+    roberta,
+    swin,
+    swin_v2,
+    t5,
+    transformer,
+    vit,
+    xlnet,
+)
 from pioneers.weights.files import CONFIG, WEIGHTS, read_json, read_tensors, write_folder, write_tensors
 from pioneers.weights.hub import MODEL_FILES, find_folder
 from pioneers.weights.registry import (
@@ -30,9 +51,11 @@ def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
 
     Args:
         name_or_folder: a folder that :func:`save_pretrained` wrote; a folder in Hugging Face's layout, whose
-            ``config.json`` says ``gpt2``, ``bert``, ``vit``, ``t5`` or ``mt5``; or the name of such a model
-            on the hub: ``"gpt2"``, ``"bert-base-uncased"``, ``"google/vit-base-patch16-224"``. What was
-            fetched once is kept, and found again without a network.
+            ``config.json`` says ``gpt2``, ``llama``, ``qwen3``, ``bert``, ``roberta``, ``distilbert``,
+            ``albert``, ``electra``, ``deberta``, ``deberta-v2``, ``xlnet``, ``vit``, ``deit``, ``vit_mae``,
+            ``swin``, ``swinv2``, ``clip``, ``t5``, ``mt5`` or ``bart``; or the name of such a model on the
+            hub: ``"gpt2"``, ``"bert-base-uncased"``, ``"Qwen/Qwen3-0.6B"``. What was fetched once is kept,
+            and found again without a network.
 
     Returns:
         the model with the heads that were stored, such as :class:`~pioneers.models.BERTForPretraining` or
@@ -64,7 +87,7 @@ def save_pretrained(model: nn.Module, folder: str | os.PathLike[str]) -> None:
     kind = kind_of(model)
     if kind is None:
         raise _unknown(model, KINDS)
-    config = {"model": kind.model.__name__, **kind.settings(model)}
+    config = {"model": kind.name, **kind.settings(model)}
     write_folder(Path(folder), {CONFIG: config}, lambda path: save_weights(path, model))
 
 
@@ -75,7 +98,8 @@ def save_huggingface(model: nn.Module, folder: str | os.PathLike[str]) -> None:
     images it needs none: the folder says how to scale them.
 
     Args:
-        model: one of ours with a counterpart there: a GPT, BERT or ViT, alone or with one of their heads.
+        model: one of ours with a counterpart there: a GPT, BERT or ViT, alone or with one of their heads, a
+            Llama, a T5, a BART, a DeiT, a Swin, an MAE or a CLIP.
         folder: as in :func:`save_pretrained`.
 
     Raises:
@@ -86,7 +110,7 @@ def save_huggingface(model: nn.Module, folder: str | os.PathLike[str]) -> None:
     """
     layout = layout_of(model)
     if layout is None:
-        raise _unknown(model, [layout.kind.model.__name__ for layout in LAYOUTS])
+        raise _unknown(model, [layout.kind.name for layout in LAYOUTS])
     settings = layout.kind.settings(model)
     config = layout.config_to_theirs(settings)
     files = {name: config.pop(name) for name in layout.files}
@@ -121,7 +145,8 @@ def _read_theirs(folder: Path, values: dict[str, Any]) -> nn.Module:
     assert layout is not None
     files = {name: read_json(folder / name) for name in layout.files if (folder / name).is_file()}
     settings = _build(folder, layout.config_to_ours, values | files)
-    model = _build(folder, layout.kind.build, settings)
+    with torch.device("meta"):  # sizes that the weights do not have must not take memory
+        _build(folder, layout.kind.build, settings)
     try:
         tensors = layout.tensors_to_ours(stored, settings)
     except ValueError as error:
@@ -129,6 +154,7 @@ def _read_theirs(folder: Path, values: dict[str, Any]) -> nn.Module:
             f"{folder} does not hold a valid {layout.architecture}: {error}. Get {CONFIG} and the weights "
             f"from the same place again, or load the folder with transformers and save what you need of it"
         ) from error
+    model = layout.kind.build(settings)
     model.load_state_dict(
         tensors, strict=False
     )  # only copies and optional tensors are missing: it was checked

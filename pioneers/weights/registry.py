@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from pioneers.config import Config
 from pioneers.weights.hf_config import Field, fields_to_ours, fields_to_theirs
-from pioneers.weights.state_dict import Rename, number_in, to_ours, to_theirs
+from pioneers.weights.state_dict import Rename, check_tensors, number_in, to_ours, to_theirs
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,19 @@ class ModelKind:
     config: type[Config]
     body: tuple[str, type[nn.Module]] | None = None
     head: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name in a folder of our own format, with that of a body the class is not named after."""
+        if self.body is None or self.body[1].__name__.lower() == self.body[0]:
+            return self.model.__name__
+        return f"{self.model.__name__} of {self.body[1].__name__}"
+
+    def fits(self, model: nn.Module) -> bool:
+        """Tell whether a model is of this kind: the body counts, and a subclass is another kind."""
+        if type(model) is not self.model:
+            return False
+        return self.body is None or type(model.get_submodule(self.body[0])) is self.body[1]
 
     def build(self, settings: Mapping[str, Any]) -> nn.Module:
         """Build the model, with new weights, from its settings.
@@ -76,6 +89,7 @@ class Layout:
         tied: tensors that may be stored though they are copies, with what they are copies of; where the
             settings give the model a tensor of its own there, it is not a copy.
         drop: tensors that have no counterpart and no influence on the outputs, with ``{}`` as in the rows.
+        zeros: tensors that have no counterpart, so that they may be stored as zeros only.
         added: tensors that are written though they have no counterpart, from the settings.
         more_config: further entries of ``config.json``, from the settings.
         files: further JSON files of the folder; each is a row of ``fields`` under its name.
@@ -92,13 +106,14 @@ class Layout:
     optional: tuple[str, ...] = ()
     tied: Mapping[str, str] = field(default_factory=dict)
     drop: Sequence[str] = ()
+    zeros: Sequence[str] = ()
     added: Callable[[Mapping[str, Any]], dict[str, Tensor]] = lambda settings: {}
     more_config: Callable[[Mapping[str, Any]], dict[str, Any]] = lambda settings: {}
     files: tuple[str, ...] = ()
 
     def fits(self, model: nn.Module) -> bool:
         """Tell whether a model of ours has this layout."""
-        return isinstance(model, self.kind.model) and self.fixed.items() <= self.kind.settings(model).items()
+        return self.kind.fits(model) and self.fixed.items() <= self.kind.settings(model).items()
 
     def config_to_ours(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Convert their ``config.json``, with the further files as entries, into settings of ours."""
@@ -122,7 +137,8 @@ class Layout:
 
     def tensors_to_theirs(self, model: nn.Module) -> dict[str, Tensor]:
         """Rename the tensors of a model of ours, each once; what is added is not among them."""
-        theirs = to_theirs(dict(model.named_parameters()), self.tensors)
+        heads = _heads(self.kind.settings(model))
+        theirs = to_theirs(dict(model.named_parameters()), self.tensors, num_heads=heads)
         return {name: tensor for name, tensor in theirs.items() if not name.startswith(self.optional)}
 
     def tensors_to_ours(self, stored: Mapping[str, Tensor], settings: Mapping[str, Any]) -> dict[str, Tensor]:
@@ -137,21 +153,25 @@ class Layout:
         """
         checkpoint = self._uniform(stored)
         with torch.device("meta"):
-            expected = to_theirs(dict(self.kind.build(settings).named_parameters()), self.tensors)
+            parameters = dict(self.kind.build(settings).named_parameters())
+            expected = to_theirs(parameters, self.tensors, num_heads=_heads(settings))
         tied = {copy: original for copy, original in self.tied.items() if copy not in expected}
         for copy, original in tied.items():
             same = copy not in checkpoint or torch.equal(checkpoint[copy], checkpoint.get(original, _NOTHING))
             if not same:
                 raise ValueError(f"{copy} differs from {original}; in the model here the two are one tensor")
-        unused = (*tied, *self.drop)
+        for name in self.zeros:
+            if name in checkpoint and checkpoint[name].any():
+                raise ValueError(f"{name} is not zero; the model here does not have this tensor")
+        unused = (*tied, *self.zeros, *self.drop)
         given = {
             name: tensor
             for name, tensor in checkpoint.items()
             if all(number_in(pattern, name) is None for pattern in unused)
         }
         absent = [name for name in expected if name.startswith(self.optional) and name not in given]
-        _check(given, {name: tensor for name, tensor in expected.items() if name not in absent})
-        return to_ours(given, self.tensors)
+        check_tensors(given, {name: tensor for name, tensor in expected.items() if name not in absent})
+        return to_ours(given, self.tensors, num_heads=_heads(settings))
 
     def _uniform(self, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
         """Replace LayerNorm's old names, and put the prefix in front of a body that was stored alone."""
@@ -170,9 +190,9 @@ KINDS: dict[str, ModelKind] = {}
 LAYOUTS: list[Layout] = []
 
 
-def register_kind(kind: ModelKind) -> None:
-    """Let folders of our own format hold models of a ``kind``; :func:`register` does it too."""
-    KINDS[kind.model.__name__] = kind
+def register_kind(*kinds: ModelKind) -> None:
+    """Let folders of our own format hold models of these ``kinds``; :func:`register` does it too."""
+    KINDS.update({kind.name: kind for kind in kinds})
 
 
 def register(*layouts: Layout) -> None:
@@ -184,7 +204,7 @@ def register(*layouts: Layout) -> None:
 
 def kind_of(model: nn.Module) -> ModelKind | None:
     """Find the kind of a model, or None if it has none."""
-    return next((kind for kind in KINDS.values() if isinstance(model, kind.model)), None)
+    return next((kind for kind in KINDS.values() if kind.fits(model)), None)
 
 
 def layout_of(model: nn.Module) -> Layout | None:
@@ -213,23 +233,7 @@ def model_types() -> list[str]:
     return list(dict.fromkeys(layout.model_type for layout in LAYOUTS))
 
 
-def _check(given: Mapping[str, Tensor], expected: Mapping[str, Tensor]) -> None:
-    problems = []
-    if missing := sorted(expected.keys() - given.keys()):
-        problems.append(f"lacks {_first(missing)}")
-    if surplus := sorted(given.keys() - expected.keys()):
-        problems.append(f"holds {_first(surplus)}, which the model here does not have")
-    for name in sorted(given.keys() & expected.keys()):
-        if given[name].shape != expected[name].shape:
-            problems.append(
-                f"holds {name} of shape {tuple(given[name].shape)} where its configuration asks for "
-                f"{tuple(expected[name].shape)}"
-            )
-            break
-    if problems:
-        raise ValueError(f"the checkpoint {', and '.join(problems)}")
-
-
-def _first(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:3])
-    return shown if len(names) <= 3 else f"{shown} and {len(names) - 3} more tensors"
+def _heads(settings: Mapping[str, Any]) -> int:
+    """How many heads a model has; 1 for one without any, or with another number in every stage."""
+    heads = settings.get("num_heads", 1)
+    return heads if isinstance(heads, int) else 1

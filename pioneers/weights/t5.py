@@ -1,6 +1,7 @@
 """T5 and mT5 as Hugging Face stores them: ``T5ForConditionalGeneration``, ``MT5ForConditionalGeneration``.
 
-Both are read. What is written is always a T5: an mT5 is one with a gate and an output layer of its own.
+Both are read; ByT5 is stored as a T5. What is written is always a T5: an mT5 is one with a gate and an output
+layer of its own.
 """
 
 from collections.abc import Mapping
@@ -18,9 +19,10 @@ FIELDS = (
     Field("num_layers", "num_layers", 6),
     Field(
         "num_decoder_layers",
-        "num_layers",
+        "num_decoder_layers",
         None,
-        to_ours=lambda value, values: values["num_layers"] if value is None else value,
+        to_ours=lambda count, values: None if count == values["num_layers"] else count,
+        to_theirs=lambda count, settings: settings["num_layers"] if count is None else count,
     ),
     Field("num_heads", "num_heads", 8),
     Field("d_kv", "head_dim", 64),

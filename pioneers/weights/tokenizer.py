@@ -6,16 +6,27 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pioneers.tokenizers import ByteLevelBPE, FastBPE, WordPiece
+from pioneers.tokenizers import ByteLevelBPE, ByteTokenizer, FastBPE, LibraryBPE, Unigram, WordPiece
 from pioneers.weights.files import read_json
 from pioneers.weights.hub import TOKENIZER_FILES, find_folder
 
+AnyTokenizer = ByteLevelBPE | WordPiece | LibraryBPE | Unigram | ByteTokenizer
+NOTES = "tokenizer_config.json"
+ROLES = (
+    ("pad_token", "<pad>"),
+    ("eos_token", "</s>"),
+    ("unk_token", "<unk>"),
+    ("mask_token", "<mask>"),
+    ("mask_token", "[MASK]"),
+)
 
-def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> ByteLevelBPE | WordPiece:
+
+def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> AnyTokenizer:
     """The tokenizer that belongs to ``name_or_folder``: a model folder, or a name on the hub.
 
-    It is read from ``merges.txt`` and ``vocab.json`` (GPT-2's), ``vocab.txt`` (BERT's), or
-    ``tokenizer.json``, as :meth:`pioneers.tokenizers.ByteLevelBPE.save` or as Hugging Face writes it.
+    It is read from ``vocab.txt`` (BERT's), ``tokenizer.json`` as Hugging Face writes it (GPT-2's, Llama 3's,
+    Qwen3's, BART's, T5's and more), ``merges.txt`` and ``vocab.json`` (GPT-2's), or ``tokenizer.json`` as
+    :meth:`pioneers.tokenizers.ByteLevelBPE.save` writes it. ByT5's needs only a note that it is one.
 
     Raises:
         FileNotFoundError: there is no such folder or name, or no tokenizer in it.
@@ -24,60 +35,92 @@ def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> ByteLevelBPE | Wor
         ModuleNotFoundError: the package that talks to the hub is not installed.
     """
     folder = find_folder(name_or_folder, TOKENIZER_FILES)
-    if (folder / "merges.txt").is_file():
-        return FastBPE.from_gpt2(folder / "merges.txt", folder / "vocab.json")
+    notes = read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
+    cls = str(notes.get("tokenizer_class", "")).removesuffix("Fast")
+    if cls == "ByT5Tokenizer":
+        return ByteTokenizer()
     if (folder / "vocab.txt").is_file():
-        return WordPiece.from_vocab(folder / "vocab.txt", lowercase=_lowercase(folder))
+        lowercase = bool(notes.get("do_lower_case", True))  # where nothing says otherwise
+        return WordPiece.from_vocab(folder / "vocab.txt", lowercase=lowercase)
     path = folder / "tokenizer.json"
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{folder} has no tokenizer: neither merges.txt and vocab.json, nor vocab.txt, nor tokenizer.json"
-        )
-    saved = read_json(path)
-    if "model" not in saved:
+    if path.is_file() and "model" in read_json(path):
+        return _from_library(path)
+    if (folder / "merges.txt").is_file():
+        if cls not in ("", "GPT2Tokenizer"):
+            raise ValueError(
+                f"{folder} has the merges of a {cls} but not its rules: get its tokenizer.json too"
+            )
+        return FastBPE.from_gpt2(folder / "merges.txt", folder / "vocab.json")
+    if path.is_file():
         return FastBPE.load(path)
-    try:
-        return _from_library(saved)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{path} is not a tokenizer like GPT-2's or BERT's ({error})") from error
+    raise FileNotFoundError(
+        f"{folder} has no tokenizer: neither merges.txt and vocab.json, nor vocab.txt, nor tokenizer.json"
+    )
 
 
-def save_tokenizer(tokenizer: ByteLevelBPE | WordPiece, folder: str | os.PathLike[str]) -> None:
-    """Write ``tokenizer`` into ``folder`` as GPT-2's or BERT's are published; ``transformers`` reads it too.
+def save_tokenizer(tokenizer: AnyTokenizer, folder: str | os.PathLike[str]) -> None:
+    """Write ``tokenizer`` into ``folder`` as models of its kind are published; ``transformers`` reads it too.
 
-    That is ``merges.txt`` and ``vocab.json``, or ``vocab.txt``; and a note for ``transformers``. A missing
-    folder is made.
+    That is ``merges.txt`` and ``vocab.json``, ``vocab.txt``, or ``tokenizer.json``; and a note for
+    ``transformers``. A missing folder is made.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    notes: dict[str, Any]
     if isinstance(tokenizer, WordPiece):
         tokenizer.save(folder / "vocab.txt")
-        notes: dict[str, Any] = {"tokenizer_class": "BertTokenizer", "do_lower_case": tokenizer.lowercase}
-    else:
+        notes = {"tokenizer_class": "BertTokenizer", "do_lower_case": tokenizer.lowercase}
+    elif isinstance(tokenizer, ByteTokenizer):
+        notes = {"tokenizer_class": "ByT5Tokenizer"}
+    elif isinstance(tokenizer, ByteLevelBPE):
         tokenizer.save_gpt2(folder / "merges.txt", folder / "vocab.json")
         notes = {"tokenizer_class": "GPT2Tokenizer"}
         if "<|endoftext|>" not in tokenizer.special_ids:  # transformers would add it, beyond the vocabulary
             notes |= dict.fromkeys(("bos_token", "eos_token", "unk_token"))
-    (folder / "tokenizer_config.json").write_text(json.dumps(notes, indent=2), encoding="utf-8")
+    else:
+        tokenizer.save(folder / "tokenizer.json")
+        roles = {role: name for role, name in ROLES if name in tokenizer.special_ids}
+        notes = {"tokenizer_class": "PreTrainedTokenizerFast", **roles}
+    (folder / NOTES).write_text(json.dumps(notes, indent=2), encoding="utf-8")
 
 
-def _lowercase(folder: Path) -> bool:
-    """Read whether the vocabulary is for lower-case text: it is where nothing says otherwise."""
-    path = folder / "tokenizer_config.json"
-    return bool(read_json(path).get("do_lower_case", True)) if path.is_file() else True
+def _from_library(path: Path) -> ByteLevelBPE | WordPiece | LibraryBPE | Unigram:
+    """Our tokenizer from a file of the `tokenizers` library."""
+    saved = read_json(path)
+    try:
+        kind, before = saved["model"]["type"], saved["pre_tokenizer"] or {}
+        steps = [step.get("type", "nothing") for step in before.get("pretokenizers", [before])]
+        if kind == "Unigram":
+            return Unigram.load(path)
+        if (kind, steps) == ("WordPiece", ["BertPreTokenizer"]):
+            ids = _ids(saved)
+            return WordPiece(sorted(ids, key=ids.__getitem__), lowercase=saved["normalizer"]["lowercase"])
+        if kind == "BPE" and "ByteLevel" in steps:
+            return _gpt2(saved, before) or LibraryBPE.load(path)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged, or of a kind that is not known here ({error})") from error
+    raise ValueError(
+        f"{path} is a {kind} after {' and '.join(steps)}; known here are byte-level BPE, Unigram, and BERT's "
+        f"WordPiece"
+    )
 
 
-def _from_library(saved: dict[str, Any]) -> ByteLevelBPE | WordPiece:
-    """Our tokenizer from the JSON of the `tokenizers` library."""
-    ids = saved["model"]["vocab"] | {token["content"]: token["id"] for token in saved["added_tokens"]}
-    kind = saved["model"]["type"], saved["pre_tokenizer"]["type"]
-    if kind == ("WordPiece", "BertPreTokenizer"):
-        return WordPiece(sorted(ids, key=ids.__getitem__), lowercase=saved["normalizer"]["lowercase"])
-    if kind != ("BPE", "ByteLevel") or saved["normalizer"] or saved["pre_tokenizer"]["add_prefix_space"]:
-        raise ValueError(f"it is {kind[0]} after {kind[1]}, or changes the text first")
+def _gpt2(saved: dict[str, Any], before: dict[str, Any]) -> FastBPE | None:
+    """A tokenizer that cuts texts and numbers tokens as GPT-2's does; None if it is another."""
+    plain = before["type"] == "ByteLevel" and before.get("use_regex", True)
+    if not plain or before["add_prefix_space"] or saved["normalizer"]:
+        return None
     with tempfile.TemporaryDirectory() as folder:
         merges, vocab = Path(folder, "merges.txt"), Path(folder, "vocab.json")
         pairs = (pair if isinstance(pair, str) else " ".join(pair) for pair in saved["model"]["merges"])
         merges.write_text("\n".join(pairs), encoding="utf-8")
-        vocab.write_text(json.dumps(ids), encoding="utf-8")
-        return FastBPE.from_gpt2(merges, vocab)
+        vocab.write_text(json.dumps(_ids(saved)), encoding="utf-8")
+        try:
+            return FastBPE.from_gpt2(merges, vocab)
+        except ValueError:  # other numbers, as RoBERTa's
+            return None
+
+
+def _ids(saved: dict[str, Any]) -> dict[str, int]:
+    """The ids of all tokens."""
+    return saved["model"]["vocab"] | {token["content"]: token["id"] for token in saved["added_tokens"]}

@@ -44,6 +44,7 @@ def _preprocessor(settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+PIXELS = (_statistic("image_mean"), _statistic("image_std"))
 FIELDS = (
     Field("hidden_size", "d_model", 768),
     Field("num_hidden_layers", "num_layers", 12),
@@ -54,30 +55,43 @@ FIELDS = (
     Field("num_channels", "in_channels", 3),
     Field("hidden_dropout_prob", "dropout", 0.0),
     Field("attention_probs_dropout_prob", "dropout", 0.0),
+    Field("drop_path_rate", "drop_path", 0.0),  # theirs has none, and keeps the entry
     Field("layer_norm_eps", "norm_eps", 1e-12),
     Field("hidden_act", None, "gelu"),
     Field("qkv_bias", None, True),
     Field("pruned_heads", None, {}),
     Field("quantization_config", None, None),
-    _statistic("image_mean"),
-    _statistic("image_std"),
+    *PIXELS,
 )
 PATCH, CLS_TOKEN, POSITION = "embed.patch.proj", "embed.cls_token", "embed.position.table"
-_L, _B = "vit.encoder.layer.{}.", "stack.blocks.{}."
-TENSORS: list[Rename] = [
-    *linear("vit.embeddings.patch_embeddings.projection", PATCH),
-    param("vit.embeddings.cls_token", CLS_TOKEN, leading_ones=2),
-    param("vit.embeddings.position_embeddings", POSITION, leading_ones=1),
-    *linear(f"{_L}layernorm_before", f"{_B}norm_attn"),
-    *linear(f"{_L}attention.attention.query", f"{_B}attn.q_proj"),
-    *linear(f"{_L}attention.attention.key", f"{_B}attn.k_proj"),
-    *linear(f"{_L}attention.attention.value", f"{_B}attn.v_proj"),
-    *linear(f"{_L}attention.output.dense", f"{_B}attn.o_proj"),
-    *linear(f"{_L}layernorm_after", f"{_B}norm_ffn"),
-    *linear(f"{_L}intermediate.dense", f"{_B}ffn.up"),
-    *linear(f"{_L}output.dense", f"{_B}ffn.down"),
-    *linear("vit.layernorm", "stack.norm"),
-]
+
+
+def blocks(layer: str, block: str) -> list[Rename]:
+    """Make the rows of one block, whose names begin with ``layer`` there and with ``block`` here."""
+    return [
+        *linear(f"{layer}layernorm_before", f"{block}norm_attn"),
+        *linear(f"{layer}attention.attention.query", f"{block}attn.q_proj"),
+        *linear(f"{layer}attention.attention.key", f"{block}attn.k_proj"),
+        *linear(f"{layer}attention.attention.value", f"{block}attn.v_proj"),
+        *linear(f"{layer}attention.output.dense", f"{block}attn.o_proj"),
+        *linear(f"{layer}layernorm_after", f"{block}norm_ffn"),
+        *linear(f"{layer}intermediate.dense", f"{block}ffn.up"),
+        *linear(f"{layer}output.dense", f"{block}ffn.down"),
+    ]
+
+
+def body(prefix: str) -> list[Rename]:
+    """Make the rows of embedding and blocks, whose names begin with ``prefix`` there."""
+    return [
+        *linear(f"{prefix}embeddings.patch_embeddings.projection", PATCH),
+        param(f"{prefix}embeddings.cls_token", CLS_TOKEN, leading_ones=2),
+        param(f"{prefix}embeddings.position_embeddings", POSITION, leading_ones=1),
+        *blocks(f"{prefix}encoder.layer.{{}}.", "stack.blocks.{}."),
+        *linear(f"{prefix}layernorm", "stack.norm"),
+    ]
+
+
+TENSORS: list[Rename] = body("vit.")
 CLASSIFIER = [*TENSORS, *linear("classifier", "head")]
 POOLER = ("vit.pooler.dense.weight", "vit.pooler.dense.bias")
 

@@ -107,7 +107,6 @@ def test_help_says_what_the_default_preset_is(model, capsys):
             ["generate", "x", "--prompt", "a", "--temperature", "-1"],
             "must be a number of at least 0, not '-1'",
         ),
-        (["train", "vit", "--images", "cats", "--out", "x"], "invalid choice: 'cats'"),
     ],
 )
 def test_wrong_arguments_end_with_status_2_and_one_line(arguments, message, fails):

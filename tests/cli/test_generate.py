@@ -1,11 +1,12 @@
 import pytest
 import torch
+from tokenizers import ByteLevelBPETokenizer as ByteLevel
 
 import pioneers
 from pioneers.cli import main
 from pioneers.generation import generate
-from pioneers.models import GPT, GPTConfig
-from pioneers.tokenizers import ByteLevelBPE
+from pioneers.models import GPT, GPTConfig, Llama, LlamaConfig
+from pioneers.tokenizers import ByteLevelBPE, LibraryBPE
 from pioneers.weights import load_tokenizer, save_pretrained, save_tokenizer
 
 PROMPT = "The value"
@@ -68,6 +69,16 @@ def test_a_special_token_ends_the_text_and_is_not_written(tmp_path, capsys):
     assert written(capsys, tmp_path, "--prompt", PROMPT, "--greedy") == PROMPT + "\n"
 
 
+def test_a_llama_continues_too_with_a_tokenizer_of_the_library(trained, tmp_path, capsys):
+    library = ByteLevel()
+    library.train_from_iterator([PROMPT], vocab_size=261, special_tokens=["<|end_of_text|>"])
+    save_tokenizer(LibraryBPE(library.to_str()), tmp_path)
+    sizes = {"vocab_size": 261, "max_seq_len": 23, "d_model": 12, "d_ff": 19, "num_layers": 1, "num_heads": 3}
+    torch.manual_seed(0)
+    save_pretrained(Llama(LlamaConfig(**sizes)), tmp_path)
+    assert written(capsys, tmp_path, "--prompt", PROMPT, "--tokens", "5") == expected(tmp_path, 5)
+
+
 def test_what_cannot_be_continued_is_refused(trained, tmp_path, fails):
     folder = trained("gpt")
     assert fails(["generate", folder, "--prompt", ""]) == "the prompt is empty: give --prompt a few words"
@@ -77,12 +88,12 @@ def test_what_cannot_be_continued_is_refused(trained, tmp_path, fails):
         "the prompt or give a smaller --tokens"
     )
     assert "leaves room for 0" in fails(["generate", folder, "--prompt", PROMPT * 9])
-    assert "only a GPT continues texts" in fails(["generate", trained("bert"), "--prompt", PROMPT])
+    assert "only a GPT or a Llama continues texts" in fails(["generate", trained("bert"), "--prompt", PROMPT])
     for name in ("config.json", "model.safetensors"):
         (tmp_path / "mixed").mkdir(exist_ok=True)
         (tmp_path / "mixed" / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "mixed" / "vocab.txt").write_bytes((trained("bert") / "vocab.txt").read_bytes())
     mixed = fails(["generate", tmp_path / "mixed", "--prompt", PROMPT])
-    assert mixed.endswith("has the tokenizer of a BERT; restore the GPT's, a byte-level BPE")
+    assert mixed.endswith("has a WordPiece; restore the model's own, a byte-level BPE")
     assert "is not a model folder: it has no config.json" in fails(["generate", tmp_path, "--prompt", PROMPT])
     assert "top_p must lie in (0, 1]" in fails(["generate", folder, "--prompt", PROMPT, "--top-p", "2"])

@@ -12,13 +12,14 @@ from types import SimpleNamespace
 import pytest
 import torch
 from filelock import FileLock
+from PIL import Image
 from safetensors.torch import load_file
 
 import pioneers
 from pioneers.cli import main, train, train_help
 from pioneers.cli import sources as sources_module
 from pioneers.cli.recipes import RECIPES
-from pioneers.cli.sources import read_pairs, read_text
+from pioneers.cli.sources import Pictures, read_images, read_pairs, read_text
 from pioneers.cli.tasks import Task
 from pioneers.data import ImageSet, RandomWindows, language_reference
 from pioneers.models import GPT, BERTForPretraining, Transformer, ViT
@@ -411,10 +412,44 @@ def test_the_last_tenth_of_a_file_of_pairs_is_held_out(sources):
 def test_pictures_decide_the_sizes_of_a_vit():
     args = SimpleNamespace(preset="digits", d_model=None, patch_size=None)
     large = ImageSet(torch.zeros(3, 1, 28, 28), torch.tensor([0, 4, 2]))
-    config = RECIPES["vit"].configure(args, (large, large))
+    config = RECIPES["vit"].configure(args, Pictures(large, large))
     assert (config.image_size, config.patch_size, config.num_classes, config.d_model) == (28, 4, 5, 64)
     args.patch_size = 7
-    assert RECIPES["vit"].configure(args, (large, large)).patch_size == 7
+    assert RECIPES["vit"].configure(args, Pictures(large, large)).patch_size == 7
+
+
+@pytest.mark.parametrize(
+    ("side", "patch_size"), [(8, 2), (28, 4), (32, 4), (64, 8), (96, 12), (13, 13), (1, 1)]
+)
+def test_patches_fit_into_pictures_of_every_side(side, patch_size):
+    args = SimpleNamespace(preset="digits", d_model=None, patch_size=None)
+    pictures = ImageSet(torch.zeros(2, 3, side, side), torch.tensor([0, 1]))
+    config = RECIPES["vit"].configure(args, Pictures(pictures, pictures, ("cat", "dog")))
+    assert (config.patch_size, config.num_classes, config.labels) == (patch_size, 2, ("cat", "dog"))
+
+
+def test_a_vit_learns_from_a_folder_of_pictures_and_keeps_their_names(tmp_path, capsys):
+    for name, colour in (("cat", 250), ("dog", 5)):
+        (tmp_path / "pets" / name).mkdir(parents=True)
+        for number in range(10):
+            Image.new("RGB", (20 + number, 16), (colour, colour, 100)).save(
+                tmp_path / "pets" / name / f"{number}.png"
+            )
+    sizes = "--image-size 12 --d-model 12 --num-layers 1 --num-heads 3 --batch-size 4 --steps 3"
+    main(["train", "vit", "--images", str(tmp_path / "pets"), "--out", str(tmp_path / "run"), *sizes.split()])
+    model = pioneers.from_pretrained(tmp_path / "run")
+    assert model.config.labels == ("cat", "dog")
+    assert model.config.image_size == 12
+    assert "18 images" in capsys.readouterr().out
+
+
+def test_a_folder_without_two_classes_is_refused(tmp_path):
+    (tmp_path / "pets" / "cat").mkdir(parents=True)
+    Image.new("RGB", (9, 9)).save(tmp_path / "pets" / "cat" / "1.png")
+    with pytest.raises(ValueError, match="at least two classes"):
+        read_images(str(tmp_path / "pets"), 8)
+    with pytest.raises(FileNotFoundError, match="there is no folder 'cats'; name one, or one of: digits"):
+        read_images("cats", 8)
 
 
 def test_settings_are_on_disk_as_they_were_given(trained):

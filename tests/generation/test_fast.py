@@ -76,6 +76,10 @@ def with_shared_keys(gpt):
     gpt.stack.blocks[0].attn = MultiHeadAttention(20, 10, num_kv_heads=2)
 
 
+def with_normed_queries(gpt):
+    gpt.stack.blocks[0].attn = MultiHeadAttention(20, 5, qk_norm=nn.LayerNorm)
+
+
 def without_a_norm(gpt):
     gpt.stack.blocks[0].norm_ffn = nn.Identity()
 
@@ -88,7 +92,10 @@ def with_a_weighted_residual(gpt):
     gpt.stack.blocks[1].residual_scale = 2.0
 
 
-CHANGES = [with_gate, with_adapter, with_shared_keys, without_a_norm, with_a_hook, with_a_weighted_residual]
+CHANGES = [
+    with_gate, with_adapter, with_shared_keys, with_normed_queries, without_a_norm, with_a_hook,
+    with_a_weighted_residual,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -2,18 +2,24 @@ import pytest
 import torch
 
 from pioneers.generation import filter_logits, generate, sample
-from pioneers.models import GPT, GPTConfig
+from pioneers.models import GPT, GPTConfig, Llama, LlamaConfig
 
 LOGITS = torch.tensor([[0.5, 0.25, 0.125, 0.125], [0.125, 0.5, 0.25, 0.125]]).log()
 
 
-@pytest.fixture(params=["pre", "post"], ids=["pre-norm", "post-norm"])
+SIZES = {"vocab_size": 31, "max_seq_len": 23, "d_model": 12, "num_layers": 3, "num_heads": 3}
+MODELS = {
+    "pre-norm": lambda: GPT(GPTConfig(**SIZES)),
+    "post-norm": lambda: GPT(GPTConfig(**SIZES, norm_placement="post")),
+    "llama": lambda: Llama(LlamaConfig(**SIZES, d_ff=19, num_kv_heads=1)),
+    "qwen3": lambda: Llama(LlamaConfig(**SIZES, d_ff=19, head_dim=10, qk_norm=True)),
+}
+
+
+@pytest.fixture(params=MODELS)
 def model(request):
     torch.manual_seed(0)
-    config = GPTConfig(
-        vocab_size=31, max_seq_len=23, d_model=12, num_layers=3, num_heads=3, norm_placement=request.param
-    )
-    model = GPT(config).eval()
+    model = MODELS[request.param]().eval()
     for p in model.parameters():
         torch.nn.init.normal_(p, std=0.3)
     return model

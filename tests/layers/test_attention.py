@@ -8,7 +8,15 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from pioneers.layers import KVCache, MultiHeadAttention, attention, attention_weights, causal_mask
+from pioneers.layers import (
+    KVCache,
+    MultiHeadAttention,
+    Rotary,
+    attention,
+    attention_weights,
+    causal_mask,
+    rms_norm,
+)
 
 B, H, T, S, K, KV, D = 2, 3, 5, 7, 11, 13, 33
 
@@ -219,10 +227,32 @@ def test_grouped_queries_share_keys_and_values():
     torch.testing.assert_close(grouped(x), full(x), atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("prefill", [1, 3, 5])
-def test_cached_equals_uncached(prefill):
+def test_queries_and_keys_of_each_head_are_normalised_before_they_are_turned():
     torch.manual_seed(0)
-    attn = MultiHeadAttention(66, 6, num_kv_heads=3)
+    attn = MultiHeadAttention(42, 6, num_kv_heads=2, head_dim=8, qk_norm=nn.RMSNorm)
+    for norm in (attn.q_norm, attn.k_norm):
+        nn.init.normal_(norm.weight)
+    rotary, x = Rotary(8, max_seq_len=T), torch.randn(11, T, 42)
+
+    def heads(proj, count, gain=None):
+        split = proj(x).view(11, T, count, 8).transpose(1, 2)
+        eps = torch.finfo(torch.float32).eps  # the default of nn.RMSNorm
+        return split if gain is None else rotary(rms_norm(split, gain, eps=eps))
+
+    q = heads(attn.q_proj, 6, attn.q_norm.weight)
+    k = heads(attn.k_proj, 2, attn.k_norm.weight).repeat_interleave(3, 1)
+    weights = (q @ k.mT / 8**0.5).softmax(-1)
+    out = weights @ heads(attn.v_proj, 2).repeat_interleave(3, 1)
+    torch.testing.assert_close(attn.weights(x, rotary=rotary), weights, atol=1e-5, rtol=0)
+    expected = attn.o_proj(out.transpose(1, 2).flatten(2))
+    torch.testing.assert_close(attn(x, rotary=rotary), expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("qk_norm", [None, nn.RMSNorm])
+@pytest.mark.parametrize("prefill", [1, 3, 5])
+def test_cached_equals_uncached(prefill, qk_norm):
+    torch.manual_seed(0)
+    attn = MultiHeadAttention(66, 6, num_kv_heads=3, qk_norm=qk_norm)
     x = torch.randn(7, T, 66)
     cache = KVCache(max_seq_len=T)
     pieces = [x[:, :prefill], *x[:, prefill:].split(1, dim=1)]

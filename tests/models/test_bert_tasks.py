@@ -1,7 +1,23 @@
 import pytest
 import torch
 
-from pioneers.models import BERTClassifier, BERTConfig, BERTForPretraining, BERTReader, BERTTagger, best_span
+from pioneers.models import (
+    ALBERT,
+    ELECTRA,
+    ALBERTConfig,
+    BERTClassifier,
+    BERTConfig,
+    BERTForPretraining,
+    BERTReader,
+    BERTTagger,
+    DistilBERT,
+    DistilBERTConfig,
+    ELECTRAConfig,
+    RoBERTa,
+    RoBERTaConfig,
+    best_span,
+)
+from pioneers.models.bert import Encoder
 from pioneers.objectives import (
     BERTInputs,
     classification_loss,
@@ -147,3 +163,39 @@ def test_a_reader_learns_to_find_the_asked_letter_and_that_it_is_missing():
     )
     assert 0.1 < (spans[:, 0] == 0).float().mean() < 0.4
     assert (best_span(logits, max_length=1) == spans).all(1).float().mean() > 0.9
+
+
+BODIES = {
+    "albert": lambda: ALBERT(ALBERTConfig(**SIZES, d_embed=5)),
+    "roberta": lambda: RoBERTa(RoBERTaConfig(**SIZES)),
+    "distilbert": lambda: DistilBERT(DistilBERTConfig(**SIZES)),
+    "electra": lambda: ELECTRA(ELECTRAConfig(**SIZES, d_embed=5)),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("task", TASKS)
+def test_every_encoder_can_be_the_body_of_every_task(task, body):
+    make, shape = TASKS[task]
+    inputs, bert = batch(), BODIES[body]()
+    assert isinstance(bert, Encoder)
+    model = make(bert)
+    segments = inputs.segment_ids if bert.config.num_segments > 1 else None
+    logits = model(inputs.input_ids, segment_ids=segments, mask=inputs.mask)
+    assert logits.shape == shape
+    hidden = bert(inputs.input_ids, segment_ids=segments, mask=inputs.mask)
+    state = bert.pool(hidden) if task == "classifier" else hidden
+    torch.testing.assert_close(logits, model.head.proj(state))
+
+
+def test_a_pooler_reads_the_first_token_and_a_body_without_one_gives_its_state():
+    hidden = torch.randn(B, T, D)
+    assert torch.equal(BODIES["electra"]().pool(hidden), hidden[:, 0])
+    bert = pretrained().bert
+    torch.testing.assert_close(bert.pool(hidden), bert.pooler(hidden[:, 0]).tanh())
+
+
+@pytest.mark.parametrize("body", ["distilbert", "roberta"])
+def test_segments_are_refused_by_a_body_that_does_not_tell_them_apart(body):
+    with pytest.raises(ValueError, match="does not tell sentences apart: leave segment_ids out"):
+        run(BERTTagger(BODIES[body](), CLASSES), batch())

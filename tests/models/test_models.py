@@ -150,6 +150,7 @@ def test_parameter_counts_of_bert_and_the_transformer():
     assert count(BERT, BERTConfig.preset("base")) == bert
     assert round(bert / 1e6) == 109
     assert round(count(BERT, BERTConfig.preset("large")) / 1e6) == 335
+    assert count(BERT, BERTConfig.preset("multilingual")) == bert + (119547 - 30522) * d
     # Devlin et al. 2019 say 110M and 340M: with both heads, in tens of millions.
     assert round(count(BERTForPretraining, BERTConfig.preset("base")), -7) == 110e6
     assert round(count(BERTForPretraining, BERTConfig.preset("large")), -7) == 340e6
@@ -255,8 +256,8 @@ def test_impossible_sizes_are_refused():
         GPT_TINY.replace(num_layers=0)
     with pytest.raises(ValueError, match="num_heads=5 must divide d_model=12"):
         VIT_TINY.replace(num_heads=5)
-    with pytest.raises(ValueError, match="num_segments must be a positive integer, not 0"):
-        BERT_TINY.replace(num_segments=0)
+    with pytest.raises(ValueError, match="num_segments must be 0 or more, not -1"):
+        BERT_TINY.replace(num_segments=-1)
     with pytest.raises(ValueError, match="in_channels must be a positive integer, not 0"):
         VIT_TINY.replace(in_channels=0)
     for patch_size in (2, 30):
@@ -276,7 +277,9 @@ def test_impossible_dropout_is_refused(dropout):
 def test_unknown_activations_and_placements_are_refused():
     with pytest.raises(ValueError, match=r"GPTConfig: activation must be one of relu, .*swish, not 'tanh'"):
         GPT_TINY.replace(activation="tanh")
-    with pytest.raises(ValueError, match="norm_placement must be one of pre, post, sandwich, not 'both'"):
+    with pytest.raises(
+        ValueError, match="norm_placement must be one of pre, post, sandwich, res-post, not 'both'"
+    ):
         SEQ2SEQ_TINY.replace(norm_placement="both")
 
 

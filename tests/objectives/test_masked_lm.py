@@ -75,3 +75,48 @@ def test_bad_shares_are_refused():
         corrupt(ids, shares=(0.8, 0.1, 0.2))
     with pytest.raises(ValueError, match=r"mask_prob must be in \(0, 1\], not 15"):
         corrupt(ids, mask_prob=15)
+
+
+def test_the_pieces_of_a_word_are_chosen_together_and_as_often_as_before():
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(4, V, (20_000, 11), generator=generator)
+    ids[:, [0, 10]] = 2
+    starts = torch.rand(ids.shape, generator=generator) < 0.6
+    word_ids = starts.cumsum(1)
+    word_ids = word_ids - word_ids[:, :1]
+    inputs, targets = corrupt(ids, word_ids=word_ids)
+    chosen = targets != -100
+    same = (word_ids[:, 1:9] == word_ids[:, 2:10]) & (ids[:, 2:10] != 2)
+    assert same.sum() > 50_000
+    assert torch.equal(chosen[:, 1:9][same], chosen[:, 2:10][same])
+    assert not chosen[:, [0, 10]].any()
+    for place in range(1, 10):
+        assert abs(int(chosen[:, place].sum()) - 3000) < 4 * math.sqrt(20_000 * 0.15 * 0.85)
+    both = same & chosen[:, 1:9]
+    masked = inputs == MASK
+    differ = int((masked[:, 1:9] != masked[:, 2:10])[both].sum())  # each piece is masked or not on its own
+    assert abs(differ - 0.32 * int(both.sum())) < 6 * math.sqrt(int(both.sum()) * 0.32 * 0.68)
+
+
+def test_every_word_a_token_is_ordinary_masking():
+    ids = torch.randint(4, V, (5, 13), generator=torch.Generator().manual_seed(1))
+    alone = torch.arange(13).repeat(5, 1)
+    for ours, plain in zip(corrupt(ids, word_ids=alone), corrupt(ids), strict=True):
+        assert torch.equal(ours, plain)
+    for wrong in (alone[:, :-1], alone + 1, alone - 1):
+        with pytest.raises(ValueError, match=r"the number of its word, from 0 to T - 1 = 12"):
+            corrupt(ids, word_ids=wrong)
+
+
+def test_static_masking_repeats_ten_versions_and_dynamic_masking_none():
+    ids = torch.randint(4, V, (3, 101), generator=torch.Generator().manual_seed(1))
+
+    def versions(generators):
+        how = {"mask_id": MASK, "vocab_size": V, "special_ids": SPECIAL}
+        return [tuple(masked_lm(ids, **how, generator=g)[0].flatten().tolist()) for g in generators]
+
+    static = versions(torch.Generator().manual_seed(epoch % 10) for epoch in range(40))
+    assert static == static[:10] * 4
+    assert len(set(static)) == 10
+    running = torch.Generator().manual_seed(0)
+    assert len(set(versions(running for _ in range(40)))) == 40

@@ -3,7 +3,7 @@ from itertools import pairwise
 
 import pytest
 
-from pioneers.objectives import next_sentence
+from pioneers.objectives import next_sentence, sentence_order
 
 
 def test_half_of_the_pairs_are_true_successors():
@@ -37,3 +37,15 @@ def test_empty_documents_are_passed_over_and_one_is_not_enough():
     assert all(len(pair.second) == 1 for pair in pairs)
     with pytest.raises(ValueError, match="at least two documents"):
         next_sentence([[[1], [2]], []])
+
+
+def test_half_of_the_neighbours_are_swapped():
+    documents = [[(d, s) for s in range(101)] for d in range(40)] + [[(40, 0)], []]
+    pairs = sentence_order(documents, seed=3)
+    assert len(pairs) == 40 * 100
+    assert abs(sum(pair.is_next for pair in pairs) - 2000) < 4 * math.sqrt(4000 * 0.25)
+    for first, second, in_order in pairs:
+        assert second == (first[0], first[1] + (1 if in_order else -1))
+    neighbours = [{first, second} for first, second, _ in pairs]
+    assert neighbours == [{a, b} for document in documents for a, b in pairwise(document)]
+    assert pairs == sentence_order(documents, seed=3) != sentence_order(documents, seed=4)

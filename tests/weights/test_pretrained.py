@@ -188,7 +188,7 @@ def test_only_models_with_a_configuration_have_a_folder(tmp_path):
         save_pretrained(LSTMLanguageModel(V, D, num_layers=1), tmp_path / "model")
     with pytest.raises(
         TypeError,
-        match=r"a Transformer cannot be written as a folder, only BERTFor.*, GPT, GPTClassifier, T5, ViT;",
+        match=r"a Transformer cannot be written as a folder, only .*BERTFor.*, GPT, GPTClassifier, .*T5, .*;",
     ):
         save_huggingface(new("Transformer"), tmp_path / "model")
     assert not os.listdir(tmp_path)
@@ -208,7 +208,7 @@ def configure(folder, **changes):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"model": "GTP"}, r"names the model 'GTP'; known here: .*GPT, .*_type bert, gpt2, t5, mt5, vit"),
+        ({"model": "GTP"}, r"names the model 'GTP'; known here: .*GPT, .*_type (?=.*gpt2, )(?=.*t5, ).*vit"),
         ({"num_head": 3}, r"config\.json: GPTConfig has no field 'num_head' \(did you mean 'num_heads'\?\)"),
         ({"activation": "elu"}, r"config\.json: GPTConfig: activation must be one of .*, not 'elu'"),
         ({"vocab_size": "many"}, r"config\.json: .* vocab_size must be a positive integer, not 'many'"),

@@ -257,7 +257,7 @@ def test_a_broken_connection_is_taken_up_where_it_broke(hub, tmp_path):
 
 def test_what_cannot_be_fetched_is_named_with_what_to_do(hub):
     hub.repositories["some/gpt"] = "c" * 40, tiny()
-    hub.repositories["some/llama"] = "d" * 40, tiny(model_type="llama")
+    hub.repositories["some/mamba"] = "d" * 40, tiny(model_type="mamba")
     hub.repositories["some/pickle"] = (
         "e" * 40,
         {name: body for name, body in tiny().items() if name != "model.safetensors"},
@@ -270,8 +270,8 @@ def test_what_cannot_be_fetched_is_named_with_what_to_do(hub):
         download("some/gpt", revision="f" * 40)
     with pytest.raises(FileNotFoundError, match="some/where/else is not the name of a model on the hub"):
         download("some/where/else")
-    with pytest.raises(ValueError, match=r"is for a 'llama'; of Hugging Face's models only .* can be read"):
-        from_pretrained("some/llama")
+    with pytest.raises(ValueError, match=r"is for a 'mamba'; of Hugging Face's models only .* can be read"):
+        from_pretrained("some/mamba")
     with pytest.raises(FileNotFoundError, match=r"neither model.safetensors nor .* only pickled weights"):
         from_pretrained("some/pickle")
     hub.breaks = 1000

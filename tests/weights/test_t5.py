@@ -1,4 +1,4 @@
-"""T5 and mT5 beside Hugging Face's, small and random: logits, gradients, folders in both directions."""
+"""T5, mT5 and ByT5 beside Hugging Face's, small and random: logits, gradients, folders in both directions."""
 
 import pytest
 import torch
@@ -9,13 +9,19 @@ from pioneers.generation import translate
 from pioneers.layers import padding_mask
 from pioneers.models import T5, T5Config
 from pioneers.weights import save_huggingface, save_pretrained
+from pioneers.weights.registry import LAYOUTS
 from pioneers.weights.t5 import GATED, PLAIN
 
 V, S, T = 31, 150, 37  # longer than the last bucket of distances, which begins at 128
 SIZES = {"vocab_size": V, "d_model": 12, "d_kv": 5, "d_ff": 19, "num_layers": 2, "num_heads": 3}
+GATE = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 KINDS = {
     "t5": ("T5", {"feed_forward_proj": "relu"}),
     "t5 v1.1": ("T5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    "byt5": (
+        "T5",
+        {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False, "num_decoder_layers": 1},
+    ),
     "mt5": ("MT5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
 }
 
@@ -100,7 +106,7 @@ PUBLISHED = {
         {"d_model": 1024, "d_ff": 65536, "num_layers": 24, "num_heads": 128, "d_kv": 128},
     ),
     "small-v1.1": (76_961_152, None),
-    "mt5-small": (300_176_768, None),
+    "mt5-small": (300_176_768, None),  # Xue et al. 2021: 300M
 }
 
 
@@ -114,9 +120,23 @@ def test_parameter_counts_are_the_published_ones(preset, transformers):
             assert sum(p.numel() for p in theirs.parameters()) == count
 
 
-def test_a_decoder_of_another_depth_is_refused(transformers, tmp_path):
-    sizes = {"vocab_size": 11, "d_model": 8, "d_ff": 8, "d_kv": 4, "num_heads": 2, "num_layers": 2}
-    config = transformers.T5Config(**sizes, num_decoder_layers=1)
-    transformers.T5ForConditionalGeneration(config).save_pretrained(tmp_path)
-    with pytest.raises(ValueError, match="num_decoder_layers"):
-        from_pretrained(tmp_path)
+@pytest.mark.parametrize(
+    ("preset", "printed"),
+    [("small", 300e6), ("base", 582e6), ("large", 1.23e9), ("xl", 3.74e9), ("xxl", 12.9e9)],
+)
+def test_byt5_has_the_counts_of_its_paper(preset, printed):
+    """Xue et al. 2022, table 1."""
+    with torch.device("meta"):
+        count = sum(p.numel() for p in T5(T5Config.preset(f"byt5-{preset}")).parameters())
+    assert float(f"{count:.2e}") == printed
+
+
+def test_the_published_settings_of_byt5_are_its_preset():
+    """What the config.json of google/byt5-small says about its sizes."""
+    published = {
+        "d_ff": 3584, "d_kv": 64, "d_model": 1472, "dropout_rate": 0.1, "feed_forward_proj": "gated-gelu",
+        "num_decoder_layers": 4, "num_heads": 6, "num_layers": 12, "relative_attention_num_buckets": 32,
+        "tie_word_embeddings": False, "vocab_size": 384,
+    }  # fmt: skip
+    layout = next(layout for layout in LAYOUTS if layout.model_type == "t5" and layout.fixed["gated"])
+    assert T5Config.from_dict(layout.config_to_ours(published)) == T5Config.preset("byt5-small")
