@@ -31,6 +31,14 @@ CASES: dict[str, dict[str, Any]] = {
     "no norm": {"without": "norm"},
     "no attention": {"without": "attention"},
     "no FFN": {"without": "ffn"},
+    "the whole block, lr 0.001": {"lr": 1e-3},
+    "no residual, lr 0.001": {"without": "residual", "lr": 1e-3},
+    "no residual, lr 0.0003": {"without": "residual", "lr": 3e-4},
+    "no norm, lr 0.001": {"without": "norm", "lr": 1e-3},
+    "no norm, lr 0.0003": {"without": "norm", "lr": 3e-4},
+    "no norm but the final one, lr 0.001": {"without": "norm", "lr": 1e-3, "final_norm": True},
+    "no attention, lr 0.001": {"without": "attention", "lr": 1e-3},
+    "no FFN, lr 0.001": {"without": "ffn", "lr": 1e-3},
     "no attention, d_ff = 6 D": {"without": "attention", "d_ff": 288},
     "relu": {"activation": "relu"},
     "swiglu": {"activation": "swiglu", "d_ff": 128},
@@ -83,9 +91,13 @@ def one_case(
     activation: str = "gelu",
     d_ff: int | None = None,
     keep: int | None = None,
+    final_norm: bool = False,
     **how: Any,
 ) -> dict[str, Any]:
-    """Train the first ``keep`` blocks; ``how`` goes to :func:`experiments.norm_placement.train`."""
+    """Train the first ``keep`` blocks; ``final_norm`` puts back the norm on top.
+
+    ``how`` goes to :func:`experiments.norm_placement.train`.
+    """
     torch.manual_seed(seed)
     blocks = [
         TransformerBlock(MultiHeadAttention(d_model, num_heads), feed_forward(d_model, d_ff, activation))
@@ -94,6 +106,8 @@ def one_case(
     stack = Stack(blocks[:keep], nn.LayerNorm(d_model))
     if without is not None:
         remove(stack, without)
+    if final_norm:
+        stack.norm = nn.LayerNorm(d_model)
     model = NextByte(stack, d_model, seq_len)
     parameters = sum(p.numel() for p in stack.parameters())
     return {"parameters": parameters, **train(model, seed, seq_len=seq_len, **how)}

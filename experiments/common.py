@@ -39,14 +39,14 @@ def run(
 ) -> Path:
     """Run every case with every seed and write ``pioneers/results/NAME.json``.
 
-    A run that was interrupted goes on where it stopped; runs of another config or case are done again. On a
-    CPU several run at a time, each with as many threads as torch is set to.
+    A run that was interrupted goes on where it stopped; runs of another config or case are done again.
+    Several run at a time, each with as many threads as torch is set to, also on one CUDA device.
 
     Args:
         name: of the experiment.
         cases: name of a case → keyword arguments that make it.
-        one_case: called as ``one_case(seed=seed, **config, **case)``; returns numbers or lists of numbers. A
-            function of a module, so that other processes find it.
+        one_case: called as ``one_case(seed=seed, **{**config, **case})``; returns numbers or lists of them.
+            A function of a module, so that other processes find it.
         config: keyword arguments that all cases share; they are written into the result.
         seeds: which each case is run with.
 
@@ -67,7 +67,7 @@ def run(
         for asked in wanted
         if asked["case"] == case and _find(asked, finished) is None
     ]
-    calls = [partial(one_case, seed=asked["seed"], **config, **cases[asked["case"]]) for asked in todo]
+    calls = [partial(one_case, seed=asked["seed"], **{**config, **cases[asked["case"]]}) for asked in todo]
     for row in progress(_run(todo, calls), desc=name, total=len(wanted), initial=len(wanted) - len(todo)):
         finished.append(row)
         _write(path, "".join(json.dumps(r) + "\n" for r in finished))
@@ -81,7 +81,7 @@ def run(
         "config": config,
         "cases": cases,
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} thread(s)",
+        "machine": f"{_device()}, {torch.get_num_threads()} thread(s)",
         "seconds": round(sum(row["seconds"] for row in rows), 1),
     }
     return _write(RESULTS / f"{name}.json", _layout(head, rows))
@@ -107,8 +107,15 @@ def _run(todo: Sequence[Row], calls: Sequence[Call]) -> Iterator[Row]:
 
 
 def _processes() -> int:
-    on_cpu = best_device().type == "cpu"
-    return max(1, (os.cpu_count() or 1) // torch.get_num_threads()) if on_cpu else 1
+    if best_device().type == "mps":
+        return 1
+    # The cores that this process may use, where the system tells.
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // torch.get_num_threads())
+
+
+def _device() -> str:
+    return torch.cuda.get_device_name() if best_device().type == "cuda" else platform.machine()
 
 
 def _set_up(threads: int) -> None:

@@ -77,9 +77,9 @@ def accuracy(model: nn.Module, digits: ImageSet) -> float:
     return torch.cat([(model(images).argmax(-1) == labels).float() for images, labels in parts]).mean().item()
 
 
-def cost(model: nn.Module) -> dict[str, int]:
+def cost(model: nn.Module, side: int = 28) -> dict[str, int]:
     """Parameters, and the multiply-adds of all matrix products and convolutions for one image."""
-    image = torch.zeros(1, 1, 28, 28)
+    image = torch.zeros(1, 1, side, side, device=next(model.parameters()).device)
     with (
         FlopCounterMode(display=False) as counter,
         sdpa_kernel(SDPBackend.MATH),
