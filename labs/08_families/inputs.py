@@ -1,0 +1,163 @@
+"""Exercise 8.2: what T5's encoder reads, each hidden span replaced by one sentinel."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def t5_inputs(ids: Tensor, hidden: Tensor, first_sentinel: int) -> Tensor:
+    """The ids that are left of ids (T,), with one sentinel
+    in place of each hidden span."""
+    inputs, sentinel, before = [], first_sentinel, False
+    for token, gone in zip(ids.tolist(), hidden.tolist()):
+        if not gone:
+            inputs.append(token)
+        elif not before:
+            inputs.append(sentinel)
+            sentinel -= 1
+        before = gone
+    return torch.tensor(inputs)
+'''
+ex = exercise(
+    "8.2", ANSWER, points=7, minutes=10, difficulty=2, reread=("sec-span-corruption", "sec-masked-lm"),
+)  # fmt: skip
+
+N, Y = False, True
+IDS = [11, 7, 5, 13, 3, 17, 7, 19, 2, 23, 5]
+ex.inputs(ids=IDS, first_sentinel=99)
+ex.probe("two spans, of two tokens and of one", hidden=[N, N, Y, Y, N, N, N, N, Y, N, N])
+ex.probe("a text that begins and ends with a span", hidden=[Y, Y, N, N, N, Y, N, N, N, Y, Y])
+ex.probe("three spans, T5's own sentinels", hidden=[N, Y, N, Y, Y, Y, N, N, Y, Y, N], first_sentinel=32099)
+ex.probe("nothing hidden", hidden=[N] * 11)
+ex.probe("everything hidden", hidden=[Y] * 11)
+ex.probe("neighbours with the same id", ids=[5, 5, 5, 5, 5, 0, 0, 0], hidden=[Y, N, N, Y, Y, N, Y, N])
+ex.probe("a single token", ids=[3], hidden=[Y], first_sentinel=31)
+ex.probe("numbers with gaps in memory", hidden=[N, Y, Y, N, N, Y, N, Y, Y, N, Y], strided=True)
+generator = torch.Generator().manual_seed(8201)
+MANY = torch.randint(53, (41,), generator=generator)
+ex.hidden("a long text", ids=MANY, hidden=torch.rand(41, generator=generator) < 0.4, first_sentinel=211)
+ex.hidden("a text that begins with a span", ids=MANY[:7], hidden=[Y, N, N, N, Y, Y, N], first_sentinel=100)
+ex.hidden("a text that ends with a span", ids=MANY[:5], hidden=[N, Y, N, N, Y], first_sentinel=60)
+
+
+@ex.law("the hidden tokens leave no trace", "What the encoder reads must not tell what it is asked for.")
+def other_answers(run, probe):
+    ids = torch.where(probe.args["hidden"], probe.args["ids"] + 1, probe.args["ids"])
+    return run(probe), run(probe.having("law", ids=ids))
+
+
+LOOP = "for token, gone in zip(ids.tolist(), hidden.tolist()):"
+ex.wrong(
+    "a sentinel for every hidden token",
+    "A span gets one sentinel, however long it is: how much is missing is part of the question.",
+    ("elif not before:", "else:"), believes="a sentinel is a [MASK]",
+)
+ex.wrong(
+    "one [MASK] many times",
+    "Each hidden token is not masked by itself: a span gets one sentinel, and each span another one.",
+    [("elif not before:", "else:"), ("            sentinel -= 1\n", "")],
+    believes="T5 is BERT with a decoder",
+    section="sec-masked-lm", equation="eq-mlm",
+)
+ex.wrong(
+    "the same sentinel for every span",
+    "The decoder must know which span it writes: each has a sentinel of its own.",
+    ("            sentinel -= 1\n", ""), believes="a gap is a gap",
+)
+ex.wrong(
+    "sentinels count up",
+    "T5's sentinels count down from the end of the vocabulary.",
+    ("sentinel -= 1", "sentinel += 1"), believes="the next one is one more",
+)
+ex.wrong(
+    "sentinels begin one too low",
+    "The first span gets first_sentinel itself: count down after it is used.",
+    ("sentinel, before = [], first_sentinel", "sentinel, before = [], first_sentinel - 1"),
+    believes="count, then use",
+)
+ex.wrong(
+    "sentinels numbered by position",
+    "The n-th span gets the n-th sentinel, wherever it is.",
+    (LOOP, "for t, (token, gone) in enumerate(zip(ids.tolist(), hidden.tolist())):\n"
+     "        sentinel = first_sentinel - t"), believes="a sentinel is a position",
+)
+ex.wrong(
+    "hidden spans left out",
+    "Where something is missing must be seen: each span leaves a sentinel.",
+    ("        elif not before:\n            inputs.append(sentinel)\n            sentinel -= 1\n", ""),
+    believes="hidden tokens are deleted",
+)
+ex.wrong(
+    "the hidden tokens are kept",
+    "The inputs hold what is visible: True means hidden.",
+    ("not gone", "gone"), believes="True marks what is kept",
+)
+ex.wrong(
+    "a sentinel after the span's first token",
+    "The sentinel takes the place of the whole span, its first token included.",
+    ("            inputs.append(sentinel)\n", "            inputs += [token, sentinel]\n"),
+    believes="a sentinel marks the place",
+)
+ex.wrong(
+    "the row taken for a ring",
+    "roll puts the last token before the first: what begins a text has nothing before it.",
+    ("before = [], first_sentinel, False", "before = [], first_sentinel, bool(hidden[-1])"),
+    believes="roll shifts by one",
+)
+ex.wrong(
+    "a span at the very beginning gets no sentinel",
+    "A text may begin with a span: its first token has no visible one before it.",
+    ("before = [], first_sentinel, False", "before = [], first_sentinel, True"),
+    believes="a span follows a visible token",
+)
+ex.wrong(
+    "a last sentinel in the inputs",
+    "The extra sentinel that says that nothing follows belongs to the targets.",
+    ("return torch.tensor(inputs)", "return torch.tensor([*inputs, sentinel])"),
+    believes="both sides end alike",
+)
+ex.wrong(
+    "equal neighbours taken for one token",
+    "A span is a run of True in hidden, not a run of equal ids.",
+    (LOOP, "for token, gone in dict(zip(ids.tolist(), hidden.tolist())).items():"),
+    believes="tokens are told apart by their ids",
+)
+ex.wrong(
+    "the library does the work",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    from pioneers.objectives import corrupt_spans
+
+    edges = torch.diff(hidden.int(), prepend=torch.zeros(1), append=torch.zeros(1))
+    spans = list(zip((edges == 1).nonzero().flatten().tolist(), (edges == -1).nonzero().flatten().tolist()))
+    return corrupt_spans(ids, spans, range(first_sentinel, first_sentinel - len(spans) - 1, -1))[0]
+""", believes="the package has a function for that",
+)
+
+ex.right(
+    "the starts counted by a running sum",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    starts = hidden.clone()
+    starts[1:] &= ~hidden[:-1]
+    marks = first_sentinel + 1 - starts.cumsum(0)
+    return torch.where(starts, marks, ids)[starts | ~hidden]
+""",
+)
+ex.right(
+    "span by span",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    parts, t, n = [], 0, 0
+    while t < len(ids):
+        if hidden[t]:
+            parts.append(ids.new_tensor([first_sentinel - n]))
+            n += 1
+            while t < len(ids) and hidden[t]:
+                t += 1
+        else:
+            parts.append(ids[t : t + 1])
+            t += 1
+    return torch.cat(parts)
+""",
+)

@@ -1,0 +1,237 @@
+"""Exercise 8.1: which whole spans are hidden.
+
+Starts and lengths come from outside, so that there is one right result.
+"""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def hidden_spans(
+    text: Tensor,
+    starts: Tensor,
+    lengths: Tensor,
+    mask_prob: float = 0.15,
+) -> Tensor:
+    """Which tokens are hidden: boolean (B, T), in whole spans."""
+    hidden = torch.zeros_like(text)
+    for b, row in enumerate(text.tolist()):
+        most, taken = mask_prob * sum(row), [False] * len(row)
+        for start, length in zip(starts[b].tolist(), lengths[b].tolist()):
+            stop = start + length
+            around = taken[max(0, start - 1) : stop + 1]
+            fits = stop <= len(row) and all(row[start:stop]) and not any(around)
+            if fits and sum(taken) + length <= most:
+                taken[start:stop] = [True] * length
+        hidden[b] = torch.tensor(taken)
+    return hidden
+'''
+ex = exercise(
+    "8.1", ANSWER, points=9, minutes=13, difficulty=3, reread=("sec-span-masking", "sec-masked-lm"),
+    equation="eq-mlm",
+)  # fmt: skip
+
+N, Y = False, True
+TEXT = [[N] + [Y] * 16 + [N] * 3, [N] + [Y] * 8 + [N] + [Y] * 8 + [N, N]]
+ex.inputs(text=TEXT, mask_prob=0.5)
+ex.probe("two rows, half of the text", starts=[[3, 9, 12], [2, 11, 6]], lengths=[[2, 1, 3], [3, 2, 1]])
+ex.probe("spans that overlap or touch", starts=[[4, 6, 7, 2, 9], [3, 1, 5, 11, 4]],
+         lengths=[[3, 3, 1, 2, 2], [2, 2, 3, 4, 1]])
+ex.probe("spans over the edge of a text", starts=[[15, 0, 1, 16], [8, 7, 10, 0]],
+         lengths=[[3, 2, 2, 1], [3, 3, 2, 1]])
+ex.probe("a share that is just reached", starts=[[2, 8, 13, 16], [2, 6, 12, 15]],
+         lengths=[[3, 2, 3, 1], [1, 3, 2, 2]])
+ex.probe("a long span, then short ones", starts=[[1, 12, 4, 15], [10, 1, 4, 17]],
+         lengths=[[7, 3, 1, 1], [7, 5, 1, 1]])
+ex.probe("15%, the default", starts=[[5, 9, 2], [3, 14, 11]], lengths=[[3, 2, 1], [1, 1, 2]], mask_prob=0.15)
+ex.probe("a batch of one that ends with its text", text=[[Y] * 7], starts=[[5, 0, 3, 6]],
+         lengths=[[2, 1, 1, 1]], mask_prob=0.75)
+ex.probe("a share of zero", starts=[[3, 9, 12], [2, 11, 6]], lengths=[[2, 1, 3], [3, 2, 1]], mask_prob=0.0)
+ex.probe("a short text beside a long one", text=[[N] + [Y] * 4 + [N] * 7, [N] + [Y] * 10 + [N]],
+         starts=[[1, 4], [4, 9]], lengths=[[2, 1], [4, 1]])
+ex.probe("a share that is not a whole number", text=[[Y] * 11], starts=[[7, 1]], lengths=[[3, 2]],
+         mask_prob=0.25)
+ex.probe("a span that is a whole text", text=[[N, Y, Y, Y, N]], starts=[[1, 2]], lengths=[[3, 1]],
+         mask_prob=1.0)
+ex.probe("a span from 0 beside one that was taken", text=[[Y] * 7], starts=[[1, 0, 5]], lengths=[[2, 1, 2]],
+         mask_prob=1.0)
+ex.probe("a span beyond the end of its row", text=[[Y] * 5, [Y] * 5], starts=[[4, 1], [3, 0]],
+         lengths=[[2, 2], [5, 1]], mask_prob=1.0)
+generator = torch.Generator().manual_seed(8101)
+MANY = {"text": torch.rand(5, 31, generator=generator) < 0.9}
+MANY["starts"] = torch.randint(31, (5, 23), generator=generator)
+MANY["lengths"] = torch.randint(1, 5, (5, 23), generator=generator)
+ex.hidden("five rows with holes", **MANY, mask_prob=0.5)
+ex.hidden("everything that fits", **MANY, mask_prob=1.0)
+ex.hidden("a small share", **MANY, mask_prob=0.13)
+
+
+@ex.law("rows do not know each other", "Each row has its own share and its own spans.")
+def one_row_each(run, probe):
+    names = ("text", "starts", "lengths")
+    rows = [{name: probe.args[name][i : i + 1] for name in names} for i in range(2)]
+    return run(probe), torch.cat([run(probe.having("law", **row)) for row in rows])
+
+
+INSIDE, APART, CHECK = "all(row[start:stop])", "not any(around)", "sum(taken) + length <= most"
+ex.wrong(
+    "numbers instead of True and False",
+    "The result says yes or no for each token: make it boolean.",
+    ("return hidden", "return hidden.long()"), believes="a mask is ones and zeros",
+    shows=lambda symptom: symptom.stage == "dtype",
+)
+ex.wrong(
+    "special tokens are hidden too",
+    "A span lies in the text from its first token to its last: every one of them must be ordinary.",
+    (f"{INSIDE} and ", ""), believes="only the place matters",
+)
+ex.wrong(
+    "only the ends of a span are looked at",
+    "A special token may lie in the middle of a span: look at every token of it.",
+    (INSIDE, "row[start] and row[stop - 1]"), believes="good ends make a good span",
+)
+ex.wrong(
+    "a span is cut to what fits",
+    "Spans are whole: one that does not fit is passed over, not shortened.",
+    source="""
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    hidden = torch.zeros_like(text)
+    for b, row in enumerate(text.tolist()):
+        most, taken = mask_prob * sum(row), [False] * len(row)
+        for start, length in zip(starts[b].tolist(), lengths[b].tolist()):
+            while length and (start + length > len(row) or sum(taken) + length > most):
+                length -= 1
+            stop = start + length
+            around = taken[max(0, start - 1) : stop + 1]
+            if all(row[start:stop]) and not any(around):
+                taken[start:stop] = [True] * length
+        hidden[b] = torch.tensor(taken)
+    return hidden
+""", believes="half a span is better than none",
+)
+ex.wrong(
+    "spans may touch",
+    "Two spans that touch are one longer span: a visible token must lie between them.",
+    ("taken[max(0, start - 1) : stop + 1]", "taken[start:stop]"),
+    believes="spans must not overlap, that is all",
+)
+ex.wrong(
+    "spans may touch on one side",
+    "A visible token must remain on both sides: look at the one before the span and the one after it.",
+    ("stop + 1]", "stop]"), ("max(0, start - 1)", "start"), believes="one side is enough",
+)
+ex.wrong(
+    "the slice around a span from 0 is empty",
+    "A slice that begins at -1 begins at the last token: before the first token there is none to look at.",
+    ("max(0, start - 1)", "start - 1"), believes="a slice may begin before the first token",
+)
+ex.wrong(
+    "spans may overlap",
+    "Tokens that are already hidden belong to another span: pass this one over.",
+    (f" and {APART}", ""), believes="hidden is hidden",
+)
+ex.wrong(
+    "a span ends one token later",
+    "A span of n tokens from s on ends before s + n.",
+    ("stop = start + length", "stop = start + length + 1"), believes="s + n is its last token",
+)
+ex.wrong(
+    "the share is exceeded",
+    "A span is taken only if the share still holds with it.",
+    (CHECK, "sum(taken) < most"), believes="stop when it is enough",
+)
+ex.wrong(
+    "a share that is just reached",
+    "The hidden tokens may reach the share, but not exceed it: the comparison is <=.",
+    ("<= most", "< most"), believes="less than or equal is the same",
+)
+ex.wrong(
+    "the share rounded up",
+    "The hidden tokens never exceed the share: of 2.75 tokens, 2 may be hidden.",
+    ("mask_prob * sum(row)", "round(mask_prob * sum(row))"),
+    ("mask_prob * sum(row)", "math.ceil(mask_prob * sum(row))"),
+    believes="a number of tokens is rounded",
+)
+ex.wrong(
+    "a share of the row",
+    "mask_prob is a share of the ordinary tokens: special ones and padding do not count.",
+    ("sum(row)", "len(row)"), believes="a share of T",
+)
+ex.wrong(
+    "mask_prob is ignored",
+    "0.15 is only the default: use the parameter.",
+    ("mask_prob * sum", "0.15 * sum"), believes="the share is 15%",
+)
+ex.wrong(
+    "stopped at the first span that does not fit",
+    "A span that does not fit is passed over, and the next one gets its turn.",
+    ("[True] * length\n", "[True] * length\n            else:\n                break\n"),
+    believes="what does not fit ends the row",
+)
+ex.wrong(
+    "the shortest spans first",
+    "Spans get their turns in the order in which they are given.",
+    ("in zip(starts[b].tolist(), lengths[b].tolist())",
+     "in sorted(zip(starts[b].tolist(), lengths[b].tolist()), key=lambda span: span[1])"),
+    believes="short spans fit better",
+)
+ex.wrong(
+    "single tokens instead of spans",
+    "A length says how many tokens a span has: all of them are hidden.",
+    ("taken[start:stop] = [True] * length", "taken[start] = True"), believes="a start is a token",
+)
+ex.wrong(
+    "one share for the whole batch",
+    "Each row has its own share, of its own ordinary tokens.",
+    ("mask_prob * sum(row)", "mask_prob * text.sum().item() / len(text)"),
+    believes="the batch has one budget",
+)
+ex.wrong(
+    "the library does the work",
+    source="""
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    from pioneers.objectives import span_masking
+
+    ids = torch.where(text, 7, 2)
+    spans = span_masking(ids, mask_id=4, vocab_size=11, special_ids=[2], mask_prob=mask_prob)
+    return spans.targets != -100
+""", believes="the package has a function for that",
+)
+
+ex.right(
+    "sets of positions",
+    source="""
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    B, T = text.shape
+    hidden = torch.zeros(B, T, dtype=torch.bool, device=text.device)
+    for b in range(B):
+        ordinary = {t for t in range(T) if text[b, t]}
+        gone = set()
+        for s, n in zip(starts[b], lengths[b]):
+            span = set(range(int(s), int(s + n)))
+            wide = span | {min(span) - 1, max(span) + 1}
+            if span <= ordinary and not wide & gone and len(span | gone) <= mask_prob * len(ordinary):
+                gone |= span
+        hidden[b, sorted(gone)] = True
+    return hidden
+""",
+)
+ex.right(
+    "slices of the result itself",
+    source="""
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    hidden = text & ~text
+    for row, free, places, sizes in zip(hidden, text, starts, lengths):
+        left = mask_prob * free.sum()
+        for start, length in zip(places.tolist(), sizes.tolist()):
+            span = slice(start, start + length)
+            if start + length > len(row) or not free[span].all() or length > left:
+                continue
+            if row[max(start - 1, 0) : start + length + 1].any():
+                continue
+            row[span] = True
+            left = left - length
+    return hidden
+""",
+)

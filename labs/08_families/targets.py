@@ -1,0 +1,184 @@
+"""Exercise 8.3: what T5's decoder must write, the hidden spans one after the other."""
+
+import torch
+
+from pioneers.checks.building import exercise
+
+ANSWER = '''
+def t5_targets(ids: Tensor, hidden: Tensor, first_sentinel: int) -> Tensor:
+    """Each hidden span of ids (T,) after its sentinel,
+    and one more sentinel."""
+    targets, sentinel, before = [], first_sentinel, False
+    for token, gone in zip(ids.tolist(), hidden.tolist()):
+        if gone and not before:
+            targets.append(sentinel)
+            sentinel -= 1
+        if gone:
+            targets.append(token)
+        before = gone
+    return torch.tensor([*targets, sentinel])
+'''
+ex = exercise(
+    "8.3", ANSWER, points=7, minutes=8, difficulty=2, reread=("sec-span-corruption", "sec-shifted-targets"),
+)  # fmt: skip
+
+N, Y = False, True
+IDS = [11, 7, 5, 13, 3, 17, 7, 19, 2, 23, 5]
+ex.inputs(ids=IDS, first_sentinel=99)
+ex.probe("two spans, of two tokens and of one", hidden=[N, N, Y, Y, N, N, N, N, Y, N, N])
+ex.probe("a text that begins and ends with a span", hidden=[Y, Y, N, N, N, Y, N, N, N, Y, Y])
+ex.probe("three spans, T5's own sentinels", hidden=[N, Y, N, Y, Y, Y, N, N, Y, Y, N], first_sentinel=32099)
+ex.probe("nothing hidden", hidden=[N] * 11)
+ex.probe("everything hidden", hidden=[Y] * 11)
+ex.probe("neighbours with the same id", ids=[5, 5, 5, 5, 5, 0, 0, 0], hidden=[Y, N, N, Y, Y, N, Y, N])
+ex.probe("a single token", ids=[3], hidden=[Y], first_sentinel=31)
+ex.probe("numbers with gaps in memory", hidden=[N, Y, Y, N, N, Y, N, Y, Y, N, Y], strided=True)
+generator = torch.Generator().manual_seed(8301)
+MANY = torch.randint(53, (41,), generator=generator)
+ex.hidden("a long text", ids=MANY, hidden=torch.rand(41, generator=generator) < 0.4, first_sentinel=211)
+ex.hidden("a text that begins with a span", ids=MANY[:7], hidden=[Y, N, N, N, Y, Y, N], first_sentinel=100)
+ex.hidden("a text that ends with a span", ids=MANY[:5], hidden=[N, Y, N, N, Y], first_sentinel=60)
+
+
+@ex.law(
+    "the visible tokens leave no trace",
+    "They are in the inputs; the decoder writes only what is missing.",
+)
+def other_context(run, probe):
+    ids = torch.where(probe.args["hidden"], probe.args["ids"], probe.args["ids"] + 1)
+    return run(probe), run(probe.having("law", ids=ids))
+
+
+LAST = "return torch.tensor([*targets, sentinel])"
+START = "targets, sentinel, before = [], first_sentinel, False"
+ex.wrong(
+    "the last sentinel is missing",
+    "One sentinel more says that nothing follows: without it the decoder does not learn to stop.",
+    (LAST, "return torch.tensor(targets, dtype=torch.int64)"), believes="the last token is the end",
+)
+ex.wrong(
+    "the last sentinel only where visible text follows",
+    "The targets end with one more sentinel in any case, also when the text ends with a span.",
+    (LAST, "return torch.tensor(targets if before else [*targets, sentinel])"),
+    believes="the sentinel means the rest of the text",
+)
+ex.wrong(
+    "the last sentinel is used a second time",
+    "What ends the targets is a new sentinel, the next one below.",
+    (LAST, "return torch.tensor([*targets, min(first_sentinel, sentinel + 1)])"),
+    believes="the last sentinel closes the last span",
+)
+ex.wrong(
+    "sentinels after their spans",
+    "A sentinel comes before its tokens: it says which span is going to be written.",
+    source="""
+def t5_targets(ids, hidden, first_sentinel):
+    targets, sentinel = [], first_sentinel
+    gone = hidden.tolist()
+    for t, token in enumerate(ids.tolist()):
+        if gone[t]:
+            targets.append(token)
+            if t + 1 == len(gone) or not gone[t + 1]:
+                targets.append(sentinel)
+                sentinel -= 1
+    return torch.tensor([*targets, sentinel])
+""", believes="a sentinel ends a span",
+)
+ex.wrong(
+    "a sentinel before every hidden token",
+    "A span has one sentinel, at its beginning.",
+    ("gone and not before", "gone"), believes="each hidden token has a sentinel",
+)
+ex.wrong(
+    "no sentinels between the spans",
+    "Without a sentinel it is unclear where one span ends and the next begins.",
+    ("            targets.append(sentinel)\n", "            pass\n"),
+    believes="the targets are the hidden tokens",
+)
+ex.wrong(
+    "the same sentinel for every span",
+    "Each span has a sentinel of its own, the one that is in the inputs.",
+    ("            sentinel -= 1\n", ""), believes="a gap is a gap",
+)
+ex.wrong(
+    "sentinels count up",
+    "T5's sentinels count down from the end of the vocabulary.",
+    ("sentinel -= 1", "sentinel += 1"), believes="the next one is one more",
+)
+ex.wrong(
+    "sentinels begin one too low",
+    "The first span gets first_sentinel itself: count down after it is used.",
+    (START, "targets, sentinel, before = [], first_sentinel - 1, False"), believes="count, then use",
+)
+ex.wrong(
+    "the whole text is written",
+    "T5 writes the hidden spans only, which is what makes its targets short. BART writes all of it.",
+    (LAST, "return ids"), believes="a denoiser writes the text without noise",
+)
+ex.wrong(
+    "the visible spans are written",
+    "True means hidden: those tokens are asked for, the others are in the inputs.",
+    ("zip(ids.tolist(), hidden.tolist())", "zip(ids.tolist(), (~hidden).tolist())"),
+    believes="True marks what is kept",
+)
+ex.wrong(
+    "targets of BERT's kind",
+    "-100 marks places that are not asked for; T5's targets are a text of their own, without places.",
+    (LAST, "return torch.where(hidden, ids, -100)"), believes="targets have the length of the text",
+    section="sec-masked-lm", equation="eq-mlm",
+)
+ex.wrong(
+    "the row taken for a ring",
+    "roll puts the last token before the first: what begins a text has nothing before it.",
+    (START, "targets, sentinel, before = [], first_sentinel, bool(hidden[-1])"),
+    believes="roll shifts by one",
+)
+ex.wrong(
+    "a span at the very beginning gets no sentinel",
+    "A text may begin with a span: its first token has no visible one before it.",
+    (START, "targets, sentinel, before = [], first_sentinel, True"),
+    believes="a span follows a visible token",
+)
+ex.wrong(
+    "equal tokens written once",
+    "Every hidden token is written, also one that is the same as the token before it.",
+    ("        if gone:\n            targets.append(token)",
+     "        if gone and token not in targets[-1:]:\n            targets.append(token)"),
+    believes="repetitions carry nothing",
+)
+ex.wrong(
+    "the library does the work",
+    source="""
+def t5_targets(ids, hidden, first_sentinel):
+    from pioneers.objectives import corrupt_spans
+
+    edges = torch.diff(hidden.int(), prepend=torch.zeros(1), append=torch.zeros(1))
+    spans = list(zip((edges == 1).nonzero().flatten().tolist(), (edges == -1).nonzero().flatten().tolist()))
+    return corrupt_spans(ids, spans, range(first_sentinel, first_sentinel - len(spans) - 1, -1))[1]
+""", believes="the package has a function for that",
+)
+
+ex.right(
+    "sentinel and token side by side",
+    source="""
+def t5_targets(ids, hidden, first_sentinel):
+    starts = hidden & ~torch.cat((hidden.new_zeros(1), hidden[:-1]))
+    marks = first_sentinel + 1 - starts.cumsum(0)
+    both, chosen = torch.stack((marks, ids), dim=1), torch.stack((starts, hidden), dim=1)
+    return torch.cat((both[chosen], ids.new_tensor([first_sentinel - int(starts.sum())])))
+""",
+)
+ex.right(
+    "spans as lists",
+    source="""
+def t5_targets(ids, hidden, first_sentinel):
+    spans, previous = [], None
+    for t in hidden.nonzero().flatten().tolist():
+        if previous is None or t > previous + 1:
+            spans.append([])
+        spans[-1].append(int(ids[t]))
+        previous = t
+    spans.append([])
+    return torch.tensor([x for n, span in enumerate(spans) for x in (first_sentinel - n, *span)])
+""",
+)
