@@ -1,9 +1,9 @@
 "use strict";
-// data: placements, by name (post, pre, sandwich): the size of the stream after each block.
+// data: placements, by name (post, pre, sandwich): the size of the stream before the first block and after each.
 Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const { make, drawing, choice, slider, digits } = Interactive;
   const names = Object.keys(data.placements);
-  const depth = data.placements[names[0]].length;
+  const depth = data.placements[names[0]].length - 1;
   const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
   const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
@@ -12,7 +12,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
     sandwich: "two norms are on the branch; nothing normalises the stream, and what a layer adds is normalised first.",
   };
   const kind = choice("Norm", names.map(name => TITLE[name]), update);
-  const block = slider("Block", { min: 1, max: depth, value: 1, words: n => `${n} of ${depth}` }, update);
+  const block = slider("Block", { min: 0, max: depth, value: 0, words: n => (n ? `${n} of ${depth}` : "before the first") }, update);
   const picture = make("div");
   const numbers = make("tbody");
   panel.append(kind.element, picture, block.element, make("table", { class: "values" }, numbers));
@@ -45,13 +45,13 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   }
 
   function update() {
-    const name = names[kind.value], i = block.value - 1;
+    const name = names[kind.value], n = block.value, where = n ? `after block ${n}` : "before the first block";
     picture.replaceChildren(wiring(name));
     numbers.replaceChildren(...names.map(other => make("tr", {},
-      make("th", { scope: "row" }, `${TITLE[other]}: size of the stream after block ${i + 1}`),
-      make("td", { class: "numbers" }, digits(data.placements[other][i])))));
-    say(`${TITLE[name]}: ${TEXT[name]} At the start of training the stream has size `
-      + `${digits(data.placements[name][i])} after block ${i + 1}.`);
+      make("th", { scope: "row" }, `${TITLE[other]}: size of the stream ${where}`),
+      make("td", { class: "numbers" }, digits(data.placements[other][n])))));
+    say(`${TITLE[name]}: ${n ? TEXT[name] : "which path does the stream take?"} At the start of training the stream has size `
+      + `${digits(data.placements[name][n])} ${where}.`);
   }
   update();
 });

@@ -98,12 +98,12 @@
 
     function update() {
       model.read(ids, switches);
-      const bits = model.bits(), first = tokenizer.encode(about.prefix).length;
-      const buttons = ids.slice(first).map((id, i) => make("button", { type: "button" },
+      const bits = model.bits();
+      const buttons = ids.map((id, i) => make("button", { type: "button" },
         make("span", { class: "piece-text" }, tokenizer.decode([id]).replaceAll("\n", "↵")),
-        make("span", { class: "numbers" }, bits[first + i - 1].toFixed(1)), bar(0)));
+        make("span", { class: "numbers" }, i ? bits[i - 1].toFixed(1) : "–"), bar(0)));
       tokens.replaceChildren(...buttons);
-      chosen = buttons.length ? row(buttons, next, buttons.length - 1) : { value: -1 };
+      chosen = row(buttons, next, buttons.length - 1);
       loss.textContent = bits.length ? `${mean(bits).toFixed(2)} bits per token` : "no token yet";
       if (bits.length && model.switches !== JSON.stringify(LiveGPT.everything(about.config))) {
         intact.read(ids);
@@ -112,12 +112,11 @@
       next();
     }
     const mean = numbers => numbers.reduce((a, b) => a + b, 0) / numbers.length;
-    const place = () => ids.length - tokens.childElementCount + chosen.value;
 
     /** The next token's probabilities, at the chosen position. */
     function next() {
       if (!model) return;
-      const t = place(), from = tokenizer.decode(ids.slice(Math.max(1, t - 3), t + 1));
+      const t = chosen.value, from = tokenizer.decode(ids.slice(Math.max(0, t - 3), t + 1));
       const kept = LiveGPT.choices(model.probabilities[t], temperature.value, topP.value);
       const likely = LiveGPT.choices(model.probabilities[t], 1, 1).slice(0, SHOWN);
       const chance = new Map(kept.map(({ id, p }) => [id, p]));
@@ -133,11 +132,11 @@
 
     /** The bars under the tokens: one head's weights, or the mean of the heads. */
     function attention() {
-      const t = place(), { num_heads: H } = about.config, heads = head.value < H ? [head.value] : range(H);
-      const rows = heads.map(h => model.lookingFrom(block.value, h, t));
+      const { num_heads: H } = about.config, heads = head.value < H ? [head.value] : range(H);
+      const rows = heads.map(h => model.lookingFrom(block.value, h, chosen.value));
       [...tokens.children].forEach((button, i) => {
-        const share = mean(rows.map(weights => weights[ids.length - tokens.childElementCount + i]));
-        const text = `${tokenizer.decode([ids[ids.length - tokens.childElementCount + i]])}, attention ${percent(share)}`;
+        const share = mean(rows.map(weights => weights[i]));
+        const text = `${tokenizer.decode([ids[i]]).replaceAll("\n", "↵")}, attention ${percent(share)}`;
         button.lastChild.firstChild.style.width = `${100 * share}%`;
         button.setAttribute("aria-label", text);
       });
