@@ -1,11 +1,15 @@
 """Small data for each interactive figure, computed without the book's scripts."""
 
+import base64
+import io
 import itertools
 from collections import Counter
 
+import matplotlib.pyplot as plt
 import torch
 
 from pioneers.analysis import attention_rollout
+from pioneers.models import MAE, MAEConfig
 
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACwAAAAAAQABAAA="
 WIDTHS, PLACES, TOKENS = [4, 64, 1024], 11, ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -97,7 +101,7 @@ def beam():
 
 
 def block():
-    return {"placements": {"post": [1.0, 2.0], "pre": [1.5, 3.0], "sandwich": [1.25, 4.0]}}
+    return {"placements": {"post": [1.0, 1.5, 2.0], "pre": [1.0, 1.75, 3.0], "sandwich": [1.0, 1.25, 4.0]}}
 
 
 def rollout():
@@ -116,5 +120,108 @@ def patches():
     return {"photo": PIXEL, "side": 32, "channels": 3, "sizes": [4, 8, 16]}
 
 
-MAKERS = (softmax, attention, positions, bpe, cache, beam, block, rollout, patches)
+def in_context():
+    torch.manual_seed(0)
+    prompts = [
+        {"w": w, "x": torch.randn(4), "y": torch.randn(4), "model": torch.randn(4, 5)} for w in (0.5, -2.0)
+    ]
+    return {"points": [-3.0, -1.5, 0.0, 1.5, 3.0], "prompts": prompts, "noise": 0.5, "width": 0.7}
+
+
+def swin_windows():
+    row = torch.arange(6)
+    places = [(row + 3 - shift) // 3 for shift in range(3)]  # in windows of 3, the first ones cut off
+    return {"side": 6, "start": 14, "regions": [(3 * p[:, None] + p).flatten() for p in places]}
+
+
+def photograph(pixels):
+    """A picture of 0 and 1, as the URL of a PNG."""
+    png = io.BytesIO()
+    plt.imsave(png, pixels.numpy(), cmap="gray", vmin=0, vmax=1, format="png")
+    return "data:image/png;base64," + base64.b64encode(png.getvalue()).decode()
+
+
+def augmentations():
+    photo = torch.zeros(32, 32)
+    photo[:8, :8] = 1  # one white patch of sixteen
+    return {
+        "photos": [photograph(photo), photograph(torch.ones(32, 32))],
+        "names": ["corner", "snow"],
+        "side": 32,
+        "patch": 8,
+    }
+
+
+def detections():
+    torch.manual_seed(0)
+    scenes = []
+    for digits, surest in ((1, 0.9), (2, 0.4)):
+        look = torch.randint(1, 99, (4, 9))
+        places = torch.rand(4, 4) * 0.3 + 0.3
+        p = [surest, 0.3, 0.55, 0.02]
+        rows = zip([7, 2, 7, 0], p, places, look, strict=True)
+        queries = [{"label": n, "p": q, "box": box, "look": cells} for n, q, box, cells in rows]
+        scenes.append({"photo": PIXEL, "digits": digits, "queries": queries})
+    return {"cells": 3, "start": 0, "scenes": scenes}
+
+
+def corruption():
+    return {"words": ["Thank", "you", "for", "inviting", "me"], "hidden": [2, 3]}
+
+
+def tiny_mae():
+    """A random MAE whose weights are whole multiples of a step, and what the figure reads of it."""
+    torch.manual_seed(0)
+    model = MAE(
+        MAEConfig(
+            image_size=6, patch_size=2, in_channels=1, d_model=12, num_layers=2, num_heads=3,
+            decoder_d_model=8, decoder_layers=1, decoder_heads=2,
+        )
+    ).eval()  # fmt: skip
+    state = {name: torch.randint(-60, 61, tensor.shape) for name, tensor in model.state_dict().items()}
+    model.load_state_dict({name: 0.01 * numbers for name, numbers in state.items()})
+    tensors = {
+        name: {
+            "shape": list(numbers.shape),
+            "step": 0.01,
+            "numbers": base64.b64encode(numbers.to(torch.int8).numpy().tobytes()).decode(),
+        }
+        for name, numbers in state.items()
+    }
+    return model, tensors
+
+
+def mae_masks():
+    torch.manual_seed(1)
+    return {
+        "side": 3,
+        "patch": 2,
+        "heads": 3,
+        "decoderHeads": 2,
+        "tensors": tiny_mae()[1],
+        "names": ["4", "7"],
+        "levels": 16,
+        "images": torch.randint(0, 17, (2, 36)),
+        "mean": [0.25] * 36,
+        "start": [0, 2, 3, 5, 6, 7],
+    }
+
+
+def clip_matrix():
+    torch.manual_seed(0)
+    return {
+        "languages": ["German", "Dutch"],
+        "left_out": 1,
+        "words": [["null", "eins", "zwei"], ["nul", "één", "twee"]],
+        "pixels": torch.randint(17, (2, 3, 16)),
+        "cosines": 2 * torch.rand(2, 2, 3, 3) - 1,
+        "temperatures": [0.01, 0.07, 1.0],
+        "start": 1,
+    }
+
+
+MAKERS = (
+    softmax, attention, positions, bpe, cache, beam, block, rollout, patches, in_context,
+    swin_windows, detections, corruption, augmentations, mae_masks, clip_matrix,
+)  # fmt: skip
 DATA = {maker.__name__: maker() for maker in MAKERS}

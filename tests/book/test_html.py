@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from string import ascii_lowercase
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -96,7 +97,7 @@ def test_chapters_are_numbered_everywhere(root, html, pages):
     seen, numbers = Counter(), {}
     for name in re.findall(r"file: (lectures/\S+)", (root / "_toc.yml").read_text()):
         chapter = str(int(re.search(r"\d+", name)[0]))
-        numbers[html / f"{name}.html"] = chapter + "".join("abcdefgh"[seen[chapter]]).strip("a")
+        numbers[html / f"{name}.html"] = chapter + "".join(ascii_lowercase[seen[chapter]]).strip("a")
         seen[chapter] += 1
     assert {"1", "6", "6b", "9", "9b", "13", "13b"} <= set(numbers.values())
     links = 0

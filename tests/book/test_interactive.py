@@ -9,9 +9,16 @@ import pytest
 import torch
 
 from pioneers.analysis.interactive import interactive
-from pioneers.layers import Rotary, sinusoidal_table
+from pioneers.layers import (
+    Rotary,
+    cyclic_shift,
+    shifted_window_mask,
+    sinusoidal_table,
+    window_partition,
+)
+from pioneers.objectives import masked_pixel_loss
 
-from .figures import DATA, PLACES, TIMES, TOKENS, WIDTHS, count_pairs
+from .figures import DATA, PLACES, TIMES, TOKENS, WIDTHS, count_pairs, tiny_mae
 
 STOPS = """() => {
   const radios = new Set();
@@ -319,8 +326,8 @@ def test_block(show):
         page.keyboard.press("Home")
         assert [float(x) for x in cells(page, "td")] == [sizes[0] for sizes in data.values()]
         click_at(page, "Block", 0.99)
-        assert [float(x) for x in cells(page, "td")] == [sizes[1] for sizes in data.values()]
-        assert f"size {data[name][1]:.2f} after block 2" in sentence(page)
+        assert [float(x) for x in cells(page, "td")] == [sizes[-1] for sizes in data.values()]
+        assert f"size {data[name][-1]:.2f} after block 2" in sentence(page)
         assert page.locator("svg .norm").count() == norms[name] and page.locator("svg .layer").count() == 2
         page.get_by_role("group", name="Norm").locator(":checked").focus()
         page.keyboard.press("ArrowRight")
@@ -387,3 +394,270 @@ def test_every_figure_of_the_book_comes_to_life(browser, html):
         assert not complaints
         context.close()
     assert names == DATA.keys() | {"gpt"}  # which needs its own files: test_live_gpt.py
+
+
+def test_in_context(show):
+    page, data = show("in_context"), DATA["in_context"]
+
+    def check(prompt, k, method):
+        one = data["prompts"][prompt]
+        x, y = one["x"][:k], one["y"][:k]
+        near = (-((x - 1.5) ** 2) / (2 * 0.7**2)).softmax(-1) @ y
+        ridge, squares = (1.5 * (x @ y) / (x @ x + penalty) for penalty in (0.25, 0.0))
+        theirs = {"ridge regression": ridge, "least squares": squares, "averaging by attention": near}
+        wanted = [one["model"][k][3].item(), theirs[method].item() if k else 0, 1.5 * one["w"]]
+        found = re.search(rf"predicts (.*) at x = 1.5, {method} (.*)\. .* is at (.*) there", sentence(page))
+        assert [float(text) for text in found.groups()] == pytest.approx(wanted, abs=0.006)
+        assert page.locator("circle").count() == k
+
+    check(0, 3, "ridge regression")
+    page.get_by_label("Examples in the prompt").focus()
+    page.keyboard.press("ArrowLeft")
+    page.get_by_label("least squares").click()
+    check(0, 2, "least squares")
+    page.get_by_role("group", name="Prompt").get_by_label("2").click()
+    page.get_by_label("averaging by attention").click()
+    check(1, 2, "averaging by attention")
+    page.get_by_label("Examples in the prompt").focus()
+    page.keyboard.press("Home")
+    check(1, 0, "averaging by attention")
+
+
+def test_swin_windows(show):
+    page = show("swin_windows")
+
+    def check(shift, patch):
+        allowed = shifted_window_mask(6, 6, 3, shift)
+        places = window_partition(cyclic_shift(torch.arange(36).view(1, 6, 6, 1), shift), 3)[0, ..., 0]
+        seen = torch.zeros(36, 36, dtype=torch.bool)
+        for window, mask in zip(places, allowed, strict=True):
+            seen[window[:, None], window] = mask
+        window_of = torch.arange(6) // 3
+        first = (3 * window_of[:, None] + window_of).flatten()
+        through = (seen[patch][:, None] & (first[:, None] == first)).any(0)
+        shown = [page.locator(f".tiles {name}").count() for name in (".now", ".before")]
+        assert shown == [int(seen[patch].sum()), int((through & ~seen[patch]).sum())]
+        row, column = divmod(patch, 6)
+        assert sentence(page) == (
+            f"Shift {shift}: the patch in row {row}, column {column} sees {shown[0]} patches in this layer "
+            f"and {sum(shown)} through both layers."
+        )
+
+    check(1, 14)
+    page.get_by_role("button", name="row 5, column 0").hover()
+    check(1, 30)
+    page.get_by_label("Shift").focus()
+    page.keyboard.press("End")
+    check(2, 30)
+    page.get_by_role("button", name="row 5, column 0").focus()
+    for key in ("ArrowUp", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    check(2, 26)
+    page.get_by_label("Shift").focus()
+    page.keyboard.press("Home")
+    check(0, 26)
+
+
+def test_clip_matrix(show):
+    page, data = show("clip_matrix"), DATA["clip_matrix"]
+
+    def check(language, images, tau, i, j):
+        scores = data["cosines"][language, images].double()
+        p = (scores / tau).softmax(-1)
+        cells = page.locator(".pairs button")
+        share = "cell => parseFloat(cell.style.getPropertyValue('--share'))"
+        shown = cells.evaluate_all(f"cells => cells.map({share})")
+        assert shown == pytest.approx((100 * p).flatten().tolist(), abs=0.1)
+        names, best = data["words"][language], int(scores[i].argmax())
+        found = re.fullmatch(
+            r"Image of (\d), word “(\w+)”: cosine (\S+), probability (\S+)\. "
+            r"The likeliest word for this image is “(\w+)”, which is (right|wrong)\. "
+            r"In (\w+), (\d) of these 3 images get the right word\.",
+            sentence(page),
+        )
+        right = int((scores.argmax(-1) == torch.arange(3)).sum())
+        assert found.group(1, 2, 5) == (str(i), names[j], names[best])
+        assert found.group(6, 7, 8) == (
+            "right" if best == i else "wrong", data["languages"][language], str(right),
+        )  # fmt: skip
+        numbers = [float(text) for text in found.group(3, 4)]
+        assert numbers == pytest.approx([scores[i, j].item(), p[i, j].item()], abs=6e-3)
+        assert page.locator(".pairs .heading").all_inner_texts() == names
+
+    check(1, 0, 0.07, 0, 0)
+    page.get_by_role("button", name="image of 2, één").hover()
+    check(1, 0, 0.07, 2, 1)
+    page.get_by_label("German", exact=True).check()
+    check(0, 0, 0.07, 2, 1)
+    page.get_by_label("Temperature").focus()
+    page.keyboard.press("End")
+    check(0, 0, 1.0, 2, 1)
+    page.get_by_label("Images", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    check(0, 1, 1.0, 2, 1)
+    page.get_by_role("button", name="image of 2, eins").focus()
+    for key in ("ArrowUp", "ArrowRight", "ArrowUp"):
+        page.keyboard.press(key)
+    check(0, 1, 1.0, 0, 2)
+    page.get_by_label("Dutch (left out)").focus()
+    page.keyboard.press("Space")
+    check(1, 1, 1.0, 0, 2)
+    first = "document.querySelector('.pairs canvas').getContext('2d').getImageData(0, 0, 4, 4).data"
+    shades = page.evaluate(f"[...{first}].filter((_, i) => i % 4 === 0)")
+    assert shades == pytest.approx((255 - 255 * data["pixels"][1, 0] / 16).tolist(), abs=1)
+
+
+def test_augmentations(show):
+    page = show("augmentations")
+
+    def check(changed, corner):
+        label = f"corner {corner:.2f}, snow {1 - corner:.2f}"
+        says = f"{changed} of 16 patches are no longer what they were. The label is {label}."
+        assert sentence(page) == says
+        assert cells(page, "td") == [f"{corner:.2f}", f"{1 - corner:.2f}", f"{changed} of 16"]
+
+    check(0, 1)
+    right = page.get_by_label("Shift to the right")
+    right.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    check(2, 1)  # the white patch has moved into the next one
+    page.get_by_label("Mirrored, left to right").click()
+    check(1, 1)  # mirrored first, it leaves the picture
+    for _ in range(8):
+        right.press("ArrowLeft")
+    check(2, 1)
+    page.get_by_label("Mirrored, left to right").press("Space")
+    check(0, 1)
+    page.get_by_label("Erased square").press("End")
+    check(4, 1)  # grey now, a quarter of the picture
+    page.get_by_label("Erased square").press("Home")
+    click_at(page, "Mixed with the snow", 0.5)
+    check(15, 0.5)  # all but the white patch are lighter
+    page.get_by_label("Mixed with the snow").press("End")
+    check(15, 0)
+
+
+def test_corruption(show):
+    page = show("corruption")
+
+    def check(way, reads, writes):
+        assert cells(page, "td") == [reads, writes]
+        found = re.search(r"(\w+) reads (\d+) tokens and writes (\d+), ", sentence(page))
+        lengths = [len(text.split()) for text in (reads, writes)]
+        assert found.groups() == (way, *map(str, lengths))
+
+    check("T5", "Thank you <X> me", "<X> for inviting <Y>")
+    page.get_by_role("button", name="Thank").click()
+    check("T5", "<X> you <Y> me", "<X> Thank <Y> for inviting <Z>")
+    page.get_by_label("BART").click()
+    check("BART", "[MASK] you [MASK] me", "Thank you for inviting me")
+    page.get_by_label("BERT").click()
+    check("BERT", "[MASK] you [MASK] [MASK] me", "Thank for inviting")
+    page.get_by_role("button", name="Thank").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="inviting").focus()
+    page.keyboard.press("Space")
+    check("BERT", "Thank you [MASK] inviting me", "for")
+    page.get_by_role("button", name="for").click()
+    assert cells(page, "td") == ["Thank you for inviting me", "nothing"]
+
+
+def test_mae_masks(show):
+    page, data, (model, _) = show("mae_masks"), DATA["mae_masks"], tiny_mae()
+    hidden = set(data["start"])
+
+    def tile(n):
+        return page.get_by_role("button", name=f"row {n // 3}, column {n % 3}")
+
+    def pressed():
+        return {n for n in range(9) if tile(n).get_attribute("aria-pressed") == "true"}
+
+    def check(digit):
+        assert pressed() == hidden
+        image = data["images"][digit].view(1, 1, 6, 6) / 16
+        order = torch.tensor([[n for n in range(9) if n not in hidden] + sorted(hidden)])
+        visible, masked = order[:, : 9 - len(hidden)], torch.tensor([[n in hidden for n in range(9)]])
+        with torch.inference_mode():
+            painted = model(image, visible, order.argsort())
+        for predicted, words in ((painted, "is"), (torch.full((1, 9, 4), 0.25), "it would be")):
+            loss = masked_pixel_loss(predicted, image, masked, patch_size=2, normalise=False).item()
+            found = re.search(rf"{words} (\d+\.?\d*)", sentence(page).split("pixel ")[1])
+            assert float(found[1]) == pytest.approx(loss, rel=0.02, abs=6e-3)
+        assert sentence(page).startswith(f"{len(hidden)} of 9 patches are hidden")
+
+    check(0)
+    tile(0).click()
+    tile(4).click()
+    hidden ^= {0, 4}
+    check(0)
+    page.get_by_label("7", exact=True).click()
+    check(1)
+    tile(4).focus()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    hidden ^= {4, 8}
+    check(1)
+    page.get_by_label("Hide at random").focus()
+    page.keyboard.press("ArrowRight")
+    hidden = pressed()
+    assert len(hidden) == 7
+    check(1)
+    page.get_by_role("button", name="Draw another mask").click()
+    assert pressed() != hidden
+    hidden = pressed()
+    assert len(hidden) == 7
+    check(1)
+    for n in hidden:
+        tile(n).click()
+    assert sentence(page).startswith("No patch is hidden")
+    for n in range(9):
+        tile(n).click()
+    hidden = set(range(9))
+    check(1)
+
+
+def test_detections(show):
+    page, scenes = show("detections"), DATA["detections"]["scenes"]
+
+    def check(scene, threshold, query):
+        one = scenes[scene]["queries"][query]
+        drawn = [each["p"] >= threshold for each in scenes[scene]["queries"]]
+        assert page.locator(".scene g.found").count() == sum(drawn)
+        assert page.locator(".scene g.chosen.found").count() == drawn[query]
+        heat = page.locator(".scene .heat").evaluate_all(
+            "all => all.map(one => +one.getAttribute('fill-opacity'))"
+        )
+        assert heat == pytest.approx((0.65 * one["look"] / one["look"].max()).tolist(), abs=6e-4)
+        frame = page.locator(".scene g.chosen rect")
+        shown = [float(frame.get_attribute(name)) for name in ("x", "y", "width", "height")]
+        cx, cy, w, h = (288 * one["box"]).tolist()
+        assert shown == pytest.approx([cx - w / 2, cy - h / 2, w, h], abs=0.1)
+        shown = cells(page, ".object-queries .numbers")
+        assert shown == [f"{each['p']:.2f}" for each in scenes[scene]["queries"]]
+        row, column = divmod(int(one["look"].argmax()), 3)
+        digits, boxes = scenes[scene]["digits"], sum(drawn)
+        assert sentence(page) == (
+            f"Threshold {threshold:.2f}: {boxes} {'box' if boxes == 1 else 'boxes'} for {digits} "
+            f"{'digit' if digits == 1 else 'digits'}. Query {query + 1} says {one['label']} with probability "
+            f"{one['p']:.2f}; its box is {'drawn' if drawn[query] else 'below the threshold, and dashed'}. "
+            f"It looks most at the cell in row {row}, column {column}."
+        )
+
+    check(0, 0.9, 0)
+    page.get_by_role("button", name="query 3").hover()
+    check(0, 0.9, 2)
+    page.get_by_label("2", exact=True).check()
+    check(1, 0.9, 2)
+    page.get_by_role("button", name="query 3").focus()
+    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.keyboard.press(key)
+    check(1, 0.9, 1)
+    page.get_by_label("Threshold").focus()
+    for _ in range(60):
+        page.keyboard.press("ArrowLeft")
+    check(1, 0.3, 1)
+    page.keyboard.press("End")
+    check(1, 0.99, 1)

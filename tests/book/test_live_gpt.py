@@ -212,7 +212,7 @@ def test_the_figure_is_driven_by_keyboard_and_mouse(page):
     assert page.locator(".tokens button").evaluate_all(said) != weights
     page.locator(".tokens button").last.focus()
     page.keyboard.press("Home")
-    assert "After …“The”" in page.locator(".live-gpt caption").inner_text()
+    assert "After …“↵”" in page.locator(".live-gpt caption").inner_text()
 
     trained = loss.inner_text()
     page.get_by_label("Training").focus()

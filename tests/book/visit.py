@@ -23,6 +23,7 @@ const observe = (type, see) =>
 observe("layout-shift", entry => { window.shift += entry.value; });
 observe("largest-contentful-paint", entry => { window.painted = entry.startTime; });
 """
+PAINTED = "performance.getEntriesByName('first-contentful-paint').length > 0 && window.painted > 0"
 SPEED = """
 () => ({
   first: performance.getEntriesByName("first-contentful-paint")[0].startTime,
@@ -47,6 +48,7 @@ class Visit:
         self.page.route(lambda url: not url.startswith((address, "data:")), self.refuse)
         self.page.goto(f"{address}{name}.html", wait_until="load")
         self.page.evaluate("document.fonts.ready.then(() => true)")
+        self.page.wait_for_function(PAINTED)  # a small page may be loaded before it is painted
 
     def listen(self, message):
         if message.type in ("error", "warning"):
