@@ -1,5 +1,6 @@
 """Earlier models to compare with: an LSTM language model and a small residual convolutional network."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -31,7 +32,11 @@ class LSTMLanguageModel(nn.Module):
 
     def hidden_states(self, input_ids: Tensor) -> Tensor:
         """Ids ``(B, T)`` → states ``(B, T, D)``."""
-        return self.dropout(self.lstm(self.dropout(self.token(input_ids)))[0])
+        x = self.dropout(self.token(input_ids))
+        # oneDNN has no bfloat16 LSTM for processors without AVX-512, so on a CPU the LSTM stays in float32.
+        lower = x.device.type != "cpu" and torch.is_autocast_enabled(x.device.type)
+        with torch.autocast(x.device.type, enabled=lower):
+            return self.dropout(self.lstm(x)[0])
 
     def forward(self, input_ids: Tensor) -> Tensor:
         """Ids ``(B, T)`` → logits ``(B, T, V)``; those at position t are for token t + 1."""
