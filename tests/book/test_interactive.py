@@ -512,7 +512,7 @@ def test_augmentations(show):
 
     def check(changed, corner):
         label = f"corner {corner:.2f}, snow {1 - corner:.2f}"
-        says = f"{changed} of 16 patches are no longer what they were. The label is {label}."
+        says = f"{changed} of 16 patches have changed. The label is {label}."
         assert sentence(page) == says
         assert cells(page, "td") == [f"{corner:.2f}", f"{1 - corner:.2f}", f"{changed} of 16"]
 

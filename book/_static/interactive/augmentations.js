@@ -60,7 +60,7 @@ Interactive.figure("augmentations", "A photograph, augmented", (panel, data, say
     const lines = [...names.map((name, i) => [`Label: ${name}`, label[i]]), ["Patches that changed", `${count} of ${all}`]];
     rows.replaceChildren(...lines.map(([text, value]) => make("tr", {},
       make("th", { scope: "row" }, text), make("td", { class: "numbers" }, value))));
-    say(`${count} of ${all} patches are no longer what they were. The label is ${names[0]} ${label[0]}, ${names[1]} ${label[1]}.`);
+    say(`${count} of ${all} patches have changed. The label is ${names[0]} ${label[0]}, ${names[1]} ${label[1]}.`);
   }
   images.forEach(image => { if (image.complete) ready(); });
 });
