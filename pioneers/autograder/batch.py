@@ -91,6 +91,10 @@ def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Resu
                 yield future.result()
         except BrokenProcessPool:
             return
+        except (KeyboardInterrupt, GeneratorExit):  # what is being graded will be graded again
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
         finally:
             pool.shutdown(cancel_futures=True)
 

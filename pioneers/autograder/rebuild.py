@@ -43,7 +43,8 @@ def rebuild(skeleton: Skeleton, cells: list[Cell]) -> Rebuilt:
         copies = [i for i, handed_in in enumerate(cells) if handed_in.grade_id == grade_id]
         used.update(copies)
         if is_answer(cell):
-            taken.update(_answer(rebuilt, cell, cells, copies, used))
+            left = [i for i in range(len(cells)) if i not in used and cells[i].grade_id not in by_id]
+            taken.update(_answer(rebuilt, cell, cells, copies, left))
         else:
             _restore(rebuilt, cell, [cells[i] for i in copies])
         if len(copies) == 1 and about(cell).get("points") != cells[copies[0]].points:
@@ -67,17 +68,21 @@ def _match(released: list[NotebookNode], cells: list[Cell]) -> tuple[dict[int, i
 
 
 def _answer(
-    rebuilt: Rebuilt, cell: NotebookNode, cells: list[Cell], copies: list[int], used: set[int]
+    rebuilt: Rebuilt, cell: NotebookNode, cells: list[Cell], copies: list[int], homeless: list[int]
 ) -> set[int]:
-    """Fill in the student's answer and return the numbers of the cells it came from."""
+    """Fill in the student's answer and return the numbers of the cells it came from.
+
+    An answer that is not in its cell is found by what it must define: in a cell without a place of its own,
+    or, if the cell was deleted, also in that of another answer.
+    """
     grade_id, stub = about(cell).grade_id, cell.source
     wanted = defined(stub)
-    if not copies:  # its name is lost: look for the function it must define
-        homeless = [i for i, other in enumerate(cells) if i not in used and other.grade_id == ""]
-        copies = [i for i in homeless if wanted and wanted <= defined(cells[i].source)]
-        lost = "was deleted, but a function of the right name was found" if copies else "is missing"
-        rebuilt.flags.append(Flag("deleted", f"The answer cell {grade_id} {lost}."))
     written = [i for i in copies if cells[i].source.strip() not in ("", stub.strip())]
+    if not written:
+        found = [i for i, other in enumerate(cells) if wanted and wanted <= defined(other.source)]
+        found = [i for i in found if i in homeless] or ([] if copies else found)
+        rebuilt.flags += _lost(grade_id, deleted=not copies, found=bool(found))
+        copies, written = found or copies, found
     if len(copies) > 1:
         rebuilt.flags.append(
             Flag("copied", f"{grade_id} is there {len(copies)} times; the last one with an answer counts.")
@@ -96,15 +101,20 @@ def _answer(
     elif len(written) > 1:  # what earlier copies define may be needed by the last
         cell.metadata["pioneers"] = {"before": [cells[i].source for i in written[:-1]]}
     if last.kind != cell.cell_type:
-        rebuilt.flags.append(
-            Flag(
-                "type",
-                f"The cell {grade_id} was changed to {last.kind}; it was changed back to {cell.cell_type}.",
-            )
-        )
+        changed = f"The cell {grade_id} was changed to {last.kind}; it was changed back to {cell.cell_type}."
+        rebuilt.flags.append(Flag("type", changed))
     if last.attachments and cell.cell_type == "markdown":
         cell.attachments = last.attachments
     return set(copies)
+
+
+def _lost(grade_id: str, *, deleted: bool, found: bool) -> list[Flag]:
+    """Flag an answer that is not in its cell; a blank one needs no flag."""
+    if not (deleted or found):
+        return []
+    state = "was deleted" if deleted else "was left as it was"
+    end = f"{state}, but a function of the right name was found" if found else "is missing"
+    return [Flag("deleted", f"The answer cell {grade_id} {end}.")]
 
 
 def _restore(rebuilt: Rebuilt, cell: NotebookNode, copies: list[Cell]) -> None:

@@ -60,7 +60,7 @@ def find_notebook(folder: Path, lab: str) -> tuple[Path, list[Flag]]:
         raise SubmissionRefused("The folder handed in is a link. Hand in the folder itself.")
     entries = sorted(folder.iterdir()) if folder.is_dir() else []
     files = [path for path in entries if stat.S_ISREG(path.lstat().st_mode)]
-    notebooks = [path for path in files if path.suffix == ".ipynb"]
+    notebooks = [path for path in files if path.suffix.lower() == ".ipynb"]
     links = [path for path in entries if path.is_symlink()]
     flags = [Flag("link", f"{path.name} is a link; it was not followed.") for path in links]
     right = folder / f"{lab}.ipynb"
@@ -130,6 +130,7 @@ def _cell(cell: Any) -> Cell:
         raise TypeError("a cell without a type")
     known = _dictionary(_dictionary(cell.get("metadata")).get("nbgrader"))
     text = source if isinstance(source, str) else "".join(map(str, source))
+    text = text.replace("\r\n", "\n")
     text = text.encode(errors="replace").decode()  # half of a surrogate pair cannot be written to a file
     grade_id = known.get("grade_id")
     name = grade_id if isinstance(grade_id, str) else ""

@@ -11,6 +11,7 @@ from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, gradebook_view, record
 from pioneers.autograder.self_test import escape_attempts
+from pioneers.autograder.single import Result
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
@@ -68,9 +69,13 @@ def run(args: Namespace) -> int:
         )
     else:
         _try_the_jail(limits)
-    results = sorted(
-        grade_cohort(cohort, processes=args.processes, again=args.again), key=lambda r: r["student"]
-    )
+    results: list[Result] = []
+    try:
+        results.extend(grade_cohort(cohort, processes=args.processes, again=args.again))
+    except KeyboardInterrupt:
+        done = f"{len(results)} of {len(cohort.students())} submissions are graded"
+        raise KeyboardInterrupt(f"interrupted: {done}; the same command goes on with the others") from None
+    results.sort(key=lambda result: result["student"])
     record(cohort.course, args.lab, results)
     page = publish(cohort.course, args.lab, results, gradebook_view(cohort.course, args.lab))
     kinds = Counter(flag["kind"] for result in results for flag in result["flags"])

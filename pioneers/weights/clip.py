@@ -8,7 +8,7 @@ from pioneers.weights.hf_config import ACTIVATIONS, OUR_ACTIVATIONS, Field
 from pioneers.weights.registry import Layout, ModelKind, register
 from pioneers.weights.state_dict import Rename, linear, param
 
-HIGHEST_ID = 2  # of their end-of-text token: stands for "the highest id" in the published files
+HIGHEST_ID = 2  # of their end-of-text token: means "the highest id" in the published files
 COMMON: dict[str, Any] = {"hidden_act": "quick_gelu", "layer_norm_eps": 1e-5, "attention_dropout": 0.0}
 DEFAULTS = {
     "text": COMMON

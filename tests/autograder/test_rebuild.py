@@ -63,6 +63,31 @@ def strip(notebook):
         cell.metadata.pop("nbgrader", None)
 
 
+def all_in_one(notebook):
+    """All answers in the cell of the last, the others deleted."""
+    first, last = (notebook.cells[place(notebook, name)] for name in ("softmax", "causal_mask"))
+    last.source = f"{first.source}\n\n\n{last.source}"
+    delete(notebook, "softmax")
+
+
+def rename(notebook):
+    """The answer under an unknown name, and an empty cell where it was."""
+    copy(notebook, "softmax")
+    notebook.cells[place(notebook, "softmax") + 1].metadata.nbgrader.grade_id = "softmax-copy"
+    notebook.cells[place(notebook, "softmax")].source = ""
+
+
+def below_the_stub(notebook):
+    copy(notebook, "softmax")
+    del notebook.cells[place(notebook, "softmax") + 1].metadata["nbgrader"]
+    notebook.cells[place(notebook, "softmax")].source = ""
+
+
+def windows(notebook):
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("\n", "\r\n")
+
+
 def edit(notebook, grade_id, **changes):
     notebook.cells[place(notebook, grade_id)].update(changes)
 
@@ -81,6 +106,9 @@ DAMAGE = {
     "stub behind the answer": (lambda n: copy(n, "softmax", source=""), ["copied"]),
     "answer split": (lambda n: split(n, 1), ["copied", "split"]),
     "metadata stripped": (strip, ["deleted"]),
+    "answer under another name": (rename, ["deleted"]),
+    "answer below the stub": (below_the_stub, ["deleted"]),
+    "line endings of Windows": (windows, []),
     "test edited": (lambda n: edit(n, "check_softmax", source="pass"), ["edited"]),
     "test made text": (lambda n: edit(n, "check_softmax", cell_type="markdown"), []),
     "answer made text": (lambda n: edit(n, "softmax", cell_type="markdown"), ["type"]),
@@ -103,6 +131,22 @@ def test_the_answer_is_found_and_the_damage_named(room, damage):
     assert ids == [about(cell).grade_id for cell in room.skeleton.released.cells if about(cell)]
     assert source(result, "check_softmax") == source(rebuilt(room, room.answered()), "check_softmax")
     nbformat.validate(result.notebook)
+
+
+def test_all_answers_in_one_cell_are_found_and_no_stub_comes_after_them(room):
+    notebook = room.answered(softmax=ANSWER)
+    all_in_one(notebook)
+    result = rebuilt(room, notebook)
+    assert source(result) == source(result, "causal_mask")
+    assert ANSWER in source(result)
+    assert kinds(result) == ["deleted"]
+    assert not result.blank
+
+
+def test_an_answer_that_another_one_defines_for_itself_does_not_fill_a_blank(room):
+    notebook = room.answered(softmax="")
+    notebook.cells[place(notebook, "causal_mask")].source += f"\n\n{ANSWER}"
+    assert rebuilt(room, notebook).blank == {"softmax"}
 
 
 def test_the_last_copy_that_was_written_counts_and_the_earlier_run_before_it(room):
@@ -205,6 +249,13 @@ def test_what_is_no_file_or_too_large_is_refused(tmp_path):
         contents(tmp_path / "large.ipynb")
     with pytest.raises(SubmissionRefused, match="No notebook was handed in"):
         find_notebook(tmp_path / "nobody", LAB)
+
+
+def test_a_notebook_in_capitals_is_read(tmp_path):
+    (tmp_path / "SMALL.IPYNB").write_text("{}")
+    found, flags = find_notebook(tmp_path, LAB)
+    assert found.name == "SMALL.IPYNB"
+    assert [flag.kind for flag in flags] == ["renamed"]
 
 
 def test_a_lab_that_was_not_released_is_named(tmp_path):

@@ -13,7 +13,12 @@ from contextlib import contextmanager
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
+from pioneers.autograder.jail import Limits
+from pioneers.autograder.record import open_gradebook, record
+from pioneers.autograder.single import grade
+from pioneers.autograder.skeleton import Skeleton
 from pioneers.checks import find
 
 from .conftest import LABS, ROOT, Lab, release
@@ -214,3 +219,52 @@ def test_the_formgrader_shows_the_marks(visit, course, typed):
     assert f"{points[RIGHT]} / 100" in rows["typed"]
     assert f"{sum(points.values())} / 100" in rows["finished"]
     assert all("needs manual grading" in row for row in rows.values())
+
+
+LIVE = """[click](javascript:window.stolen=1) <b onclick="window.stolen=1">bold</b> ![remote](http://host.invalid/x.png)
+![vector](attachment:v.svg) ![missing](attachment:m.png) <script>window.stolen=1</script>
+<iframe src="javascript:parent.stolen=1"></iframe> <svg onload="window.stolen=1"></svg>
+$\\href{javascript:window.stolen=1}{x}$
+
+<details open ontoggle="window.stolen=1"><summary>more</summary></details>"""
+
+
+def test_nothing_that_a_student_wrote_is_live_at_the_desk(visit, course):
+    """Every kind of cell, as ``pioneers grade`` leaves it, opened in the real formgrader."""
+    notebook = nbformat.read(course.folder / "finished.ipynb", as_version=4)
+    svg = {"v.svg": {"image/svg+xml": "<svg onload='window.stolen=1'/>"}}
+    added = [
+        new_markdown_cell(LIVE, attachments=svg),
+        new_raw_cell(LIVE, metadata={"raw_mimetype": "text/html"}),
+    ]
+    kinds = {"text/html": "<script>window.stolen=1</script>", "application/javascript": "window.stolen=1"}
+    kinds |= {"image/svg+xml": "<svg onload='window.stolen=1'/>", "text/markdown": LIVE, "text/latex": LIVE}
+    show = f"from IPython.display import display\ndisplay({kinds!r}, raw=True)\nprint({LIVE!r})\n{LIVE!r}"
+    notebook.cells[:0] = [
+        *added,
+        new_code_cell(show),
+        new_code_cell("raise ValueError('<script>window.stolen=1')"),
+    ]
+    answer = course.lab.cell("experiment_reading", notebook)
+    answer.source, answer["attachments"] = LIVE, svg
+    place = course.folder / "submitted" / "hostile" / course.lab.name
+    place.mkdir(parents=True)
+    nbformat.write(notebook, place / f"{course.lab.name}.ipynb")
+    skeleton = Skeleton.load(course.folder, course.lab.name)
+    record(course.folder, skeleton.lab, [grade(skeleton, course.folder, "hostile", Limits())])
+    with open_gradebook(course.folder) as book:
+        number = book.find_submission_notebook(skeleton.lab, skeleton.lab, "hostile").id
+    with visit("desk") as page:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: dialog.dismiss())
+        reply = page.goto(f"{page.url.split('/lab')[0]}/formgrader/submissions/{number}/")
+        assert reply.status == 200
+        page.locator("#experiment_reading-comment").wait_for()
+        assert page.get_by_text("click (javascript:window.stolen=1)").count() >= 3
+        assert page.get_by_text("[picture: v.svg]").count() >= 2
+        for place in page.locator(".rendered_html :is(a, b, summary, img, svg)").all():
+            place.click(force=True)
+        assert page.evaluate("window.stolen") is None
+        assert page.locator("#notebook-container :is(iframe, script, svg, [onclick])").count() == 0
+    assert not [url for url in asked if "host.invalid" in url]
