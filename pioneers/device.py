@@ -26,7 +26,8 @@ def best_device() -> torch.device:
     The environment variable ``PIONEERS_DEVICE`` (for example ``cpu`` or ``cuda:1``) overrides the choice.
 
     Raises:
-        RuntimeError: the variable names a device that this machine or this build of torch does not have.
+        RuntimeError: the variable names a device that this machine or this build of torch does not have, or
+            ``torchrun`` started more processes than there are cards.
     """
     wanted = os.environ.get(DEVICE_VARIABLE)
     if wanted:
@@ -40,6 +41,11 @@ def best_device() -> torch.device:
         return torch.device(wanted)
     if torch.cuda.is_available():
         card = os.environ.get("LOCAL_RANK")
+        if card is not None and int(card) >= torch.cuda.device_count():
+            raise RuntimeError(
+                f"torchrun started a process for GPU number {card}, counted from 0, but this machine has "
+                f"{torch.cuda.device_count()}: give torchrun an --nproc-per-node of at most that"
+            )
         return torch.device("cuda" if card is None else f"cuda:{card}")
     if torch.backends.mps.is_available():
         return torch.device("mps")
@@ -56,7 +62,16 @@ def has_fast_bf16(device_type: str) -> bool:
     return False
 
 
-def _low_precision(device: torch.device, precision: str) -> torch.dtype | None:
+def low_precision(device: torch.device, precision: str = "auto") -> torch.dtype | None:
+    """Return the low precision in which :func:`autocast` computes, or None if it is float32.
+
+    Args:
+        device: where the model is.
+        precision: as in :func:`autocast`.
+
+    Raises:
+        ValueError: the precision is none of these.
+    """
     if precision not in PRECISIONS:
         raise ValueError(f"precision must be 'auto', 'bf16', 'fp16' or 'fp32', not {precision!r}")
     if precision == "auto":
@@ -77,7 +92,7 @@ def autocast(device: torch.device, precision: str = "auto") -> contextlib.Abstra
     Raises:
         ValueError: the precision is none of these.
     """
-    dtype = _low_precision(device, precision)
+    dtype = low_precision(device, precision)
     return contextlib.nullcontext() if dtype is None else torch.autocast(device.type, dtype=dtype)
 
 
@@ -86,7 +101,7 @@ def grad_scaler(device: torch.device, precision: str = "auto") -> torch.amp.Grad
 
     Micikevicius et al. 2018, section 3.2. ``device`` and ``precision`` are those of :func:`autocast`.
     """
-    return torch.amp.GradScaler(device.type, enabled=_low_precision(device, precision) == torch.float16)
+    return torch.amp.GradScaler(device.type, enabled=low_precision(device, precision) == torch.float16)
 
 
 def seed_everything(seed: int) -> None:

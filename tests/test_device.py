@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from pioneers.device import (
-    _low_precision,
     autocast,
     best_device,
     grad_scaler,
     has_fast_bf16,
+    low_precision,
     rng_state,
     seed_everything,
     set_rng_state,
@@ -40,10 +40,20 @@ def test_without_an_accelerator_the_cpu_is_best(monkeypatch):
 def test_each_of_several_processes_gets_a_card_of_its_own(card, name, monkeypatch):
     monkeypatch.delenv("PIONEERS_DEVICE", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     if card is not None:
         monkeypatch.setenv("LOCAL_RANK", card)
     assert best_device() == torch.device(name)
+
+
+def test_more_processes_than_cards_are_refused(monkeypatch):
+    monkeypatch.delenv("PIONEERS_DEVICE", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setenv("LOCAL_RANK", "4")
+    with pytest.raises(RuntimeError, match="GPU number 4, counted from 0, but this machine has 4: give"):
+        best_device()
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16", "auto"])
@@ -67,7 +77,7 @@ def test_autocast_computes_in_the_precision_asked_for(precision):
 )
 def test_cards_without_bf16_train_in_fp16(kind, bf16, chosen, monkeypatch):
     monkeypatch.setattr("pioneers.device.has_fast_bf16", lambda device_type: bf16)
-    assert _low_precision(torch.device(kind), "auto") == chosen
+    assert low_precision(torch.device(kind), "auto") == chosen
 
 
 def test_other_precisions_are_refused():

@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
 
+from pioneers.analysis import count_operations
 from pioneers.bench import baselines, pioneers_impl
 from pioneers.models import BERT, GPT, BERTConfig, GPTConfig, MaskedLMHead, ViT, ViTConfig
 from pioneers.objectives import masked_lm
@@ -79,7 +79,7 @@ def gpt_benchmark(config: GPTConfig, *, batch_size: int, only: tuple[str, ...] |
         unit="tokens",
         amount=batch_size * config.max_seq_len,
         implementations={name: partial(makers[name], config, ids) for name in only or makers},
-        flops=lambda: 3 * _forward_flops(lambda: GPT(config)(ids[:, :-1].to("meta"))),
+        flops=lambda: 3 * count_operations(lambda: GPT(config)(ids[:, :-1].to("meta"))),
     )
 
 
@@ -100,7 +100,7 @@ def bert_benchmark(config: BERTConfig, *, batch_size: int) -> Benchmark:
         unit="tokens",
         amount=ids.numel(),
         implementations={name: partial(make, config, inputs, targets) for name, make in makers.items()},
-        flops=lambda: 3 * _forward_flops(forward),
+        flops=lambda: 3 * count_operations(forward),
     )
 
 
@@ -122,7 +122,7 @@ def vit_benchmark(config: ViTConfig, *, batch_size: int) -> Benchmark:
         unit="images",
         amount=batch_size,
         implementations={name: partial(make, config, images, labels) for name, make in makers.items()},
-        flops=lambda: 3 * _forward_flops(lambda: ViT(config).hidden_states(images.to("meta"))),
+        flops=lambda: 3 * count_operations(lambda: ViT(config).hidden_states(images.to("meta"))),
     )
 
 
@@ -136,7 +136,7 @@ def generate_benchmark(config: GPTConfig, prompt: int, new_tokens: int) -> Bench
         unit="tokens",
         amount=new_tokens,
         implementations={name: partial(make, config, ids, new_tokens) for name, make in makers.items()},
-        flops=lambda: _forward_flops(lambda: GPT(config)(whole)),
+        flops=lambda: count_operations(lambda: GPT(config)(whole)),
         trains=False,
     )
 
@@ -147,9 +147,3 @@ def _random(high: int, shape: tuple[int, ...]) -> Tensor:
 
 def _sizes(config: GPTConfig | BERTConfig | ViTConfig) -> str:
     return f"{config.num_layers} layers, width {config.d_model}, {config.num_heads} heads"
-
-
-def _forward_flops(forward: Callable[[], object]) -> int:
-    with torch.device("meta"), FlopCounterMode(display=False) as counter:
-        forward()
-    return counter.get_total_flops()

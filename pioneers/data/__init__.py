@@ -8,6 +8,7 @@ from pioneers.data.embedded import ImageSet, Photographs, digits, language_refer
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
 from pioneers.data.functions import LinearFunctions, RegressionPrompts
 from pioneers.data.images import ImageFolder, cifar10, fashion_mnist, image_folder
+from pioneers.data.instructions import AnswerTokens, Instruction, encode_instructions, instructions
 from pioneers.data.public import (
     LabelledPair,
     LabelledText,
@@ -25,6 +26,14 @@ from pioneers.data.public import (
     ud_english_ewt,
 )
 from pioneers.data.scenes import Scenes, digit_scenes, photograph_parts
+from pioneers.data.sums import (
+    check_sum,
+    decode_sums,
+    encode_sums,
+    pupil_answers,
+    sum_answer,
+    sum_problems,
+)
 from pioneers.data.tasks import (
     Choice,
     cloze_questions,
@@ -48,11 +57,13 @@ from pioneers.data.truncation import (
 
 __all__ = [
     "Answer",
+    "AnswerTokens",
     "CaptionedDigits",
     "Choice",
     "Document",
     "ImageFolder",
     "ImageSet",
+    "Instruction",
     "LabelledPair",
     "LabelledText",
     "LinearFunctions",
@@ -68,21 +79,26 @@ __all__ = [
     "TruncatedPair",
     "bert_vocabulary",
     "captioned_digits",
+    "check_sum",
     "cifar10",
     "cloze_questions",
     "code_words",
     "continuations",
+    "decode_sums",
     "digit_captions",
     "digit_scenes",
     "digits",
     "docstring_packages",
     "documents",
+    "encode_instructions",
+    "encode_sums",
     "fashion_mnist",
     "fetch",
     "gpt2_encoder",
     "gpt2_merges",
     "image_folder",
     "imdb_reviews",
+    "instructions",
     "language_reference",
     "mnist",
     "mrpc",
@@ -91,11 +107,14 @@ __all__ = [
     "photograph_parts",
     "photographs",
     "punctuation",
+    "pupil_answers",
     "sentence_boundary_qa",
     "split_text",
     "squad2",
     "sst2",
     "subj",
+    "sum_answer",
+    "sum_problems",
     "text_file",
     "tiny_shakespeare",
     "translation_pairs",

@@ -22,6 +22,7 @@ LEFT_OUT = {
 }
 SPLITS = ("train", "test")
 
+Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"*])")
 
 
@@ -71,7 +72,7 @@ def _documents() -> tuple[Document, ...]:
     found: list[Document] = []
     seen: set[str] = set()
     for package, text in texts:
-        sentences = _sentences(text)
+        sentences = split_sentences(text)
         unquoted = [sentence.replace('"', "") for sentence in sentences]
         if sentences and seen.isdisjoint(unquoted):  # skip duplicates
             found.append(Document(package, sentences))
@@ -80,7 +81,12 @@ def _documents() -> tuple[Document, ...]:
 
 
 def _docstrings() -> Iterator[tuple[str, str]]:
-    """Yield package and docstring of every module, class and function of the standard library."""
+    for package, node in definitions():
+        yield package, ast.get_docstring(node) or ""
+
+
+def definitions() -> Iterator[tuple[str, Definition]]:
+    """Yield package and syntax tree of every module, class and function of the standard library."""
     library = Path(sysconfig.get_paths()["stdlib"])
     paths: list[Path] = []
     for folder, folders, names in os.walk(library):
@@ -89,8 +95,8 @@ def _docstrings() -> Iterator[tuple[str, str]]:
     for path in sorted(paths):
         package = path.relative_to(library).with_suffix("").parts[0]
         for node in _statements(_parse(path)):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                yield package, ast.get_docstring(node) or ""
+            if isinstance(node, Definition):
+                yield package, node
 
 
 def _parse(path: Path) -> ast.Module:
@@ -113,7 +119,7 @@ def _statements(tree: ast.Module) -> Iterator[ast.AST]:
         level = [child for child in children if not isinstance(child, ast.expr)]
 
 
-def _sentences(text: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """Split the prose paragraphs into sentences; examples, headings and tables are skipped."""
     paragraphs = [inspect.cleandoc(paragraph) for paragraph in re.split(r"\n\s*\n", text)]
     prose = [

@@ -22,6 +22,7 @@ from pioneers.models.electra_pretraining import (
 )
 from pioneers.models.gpt import GPT, GPTConfig
 from pioneers.models.gpt_classifier import GPTClassifier
+from pioneers.models.gpt_scorer import GPTScorer
 from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, TaskOutput, best_span
 from pioneers.models.in_context import InContextRegressor
 from pioneers.models.llama import Llama, LlamaConfig
@@ -79,6 +80,7 @@ __all__ = [
     "ELECTRALogits",
     "GPTClassifier",
     "GPTConfig",
+    "GPTScorer",
     "GPTTaskModel",
     "InContextRegressor",
     "LSTMLanguageModel",

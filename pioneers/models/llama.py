@@ -1,4 +1,7 @@
-"""Llama: today's decoder, a GPT whose parts have been swapped one by one; with a norm more it is Qwen3."""
+"""Llama: today's decoder, a GPT whose parts have been swapped one by one.
+
+With a norm more it is Qwen3, with experts Mixtral.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,10 +14,12 @@ from pioneers.config import Config
 from pioneers.layers import (
     GatedFeedForward,
     KVCache,
+    MixtureOfExperts,
     MultiHeadAttention,
     Rotary,
     Stack,
     TokenEmbedding,
+    TopKRouter,
     TransformerBlock,
     init_weights,
     initial_std,
@@ -23,7 +28,7 @@ from pioneers.layers import (
 
 @dataclass(frozen=True, kw_only=True)
 class LlamaConfig(Config):
-    """The sizes of a Llama, or of a Qwen3.
+    """The sizes of a Llama, a Qwen3 or a Mixtral.
 
     Attributes:
         vocab_size: V.
@@ -35,12 +40,15 @@ class LlamaConfig(Config):
         num_kv_heads: number of key/value heads, each shared by a group of query heads; None is H.
         head_dim: K; None is D / H.
         qk_norm: whether the queries and keys of each head are normalised, as in Qwen3.
+        num_experts: E, feed-forward networks of width F in each block; None is a dense one.
+        experts_per_token: k, how many of them a token goes through.
         tied_head: whether the output layer is the token embedding.
         rotary_base: base of the rotary positions, see :class:`pioneers.layers.Rotary`.
         norm_eps: added to the mean square in every RMSNorm.
 
     Raises:
-        ValueError: a size is not positive, or the key/value heads or the width do not fit the heads.
+        ValueError: a size is not positive, the key/value heads or the width do not fit the heads, or a token
+            goes through more experts than there are.
     """
 
     vocab_size: int
@@ -52,6 +60,8 @@ class LlamaConfig(Config):
     num_kv_heads: int | None = None
     head_dim: int | None = None
     qk_norm: bool = False
+    num_experts: int | None = None
+    experts_per_token: int = 2
     tied_head: bool = False
     rotary_base: float = 10000.0
     norm_eps: float = 1e-6
@@ -70,6 +80,10 @@ class LlamaConfig(Config):
             "num_heads": 16, "num_kv_heads": 8, "head_dim": 128, "qk_norm": True, "tied_head": True,
             "rotary_base": 1000000.0,
         },
+        "mixtral-8x7b": {
+            "vocab_size": 32000, "max_seq_len": 32768, "d_model": 4096, "d_ff": 14336, "num_layers": 32,
+            "num_heads": 32, "num_kv_heads": 8, "num_experts": 8, "rotary_base": 1000000.0, "norm_eps": 1e-5,
+        },
         "mini": {
             "vocab_size": 1024, "max_seq_len": 128, "d_model": 128, "d_ff": 344, "num_layers": 4,
             "num_heads": 4, "num_kv_heads": 2, "tied_head": True,
@@ -80,17 +94,22 @@ class LlamaConfig(Config):
         self._require_positive("vocab_size", "max_seq_len", "d_model", "d_ff", "num_layers", "num_heads")
         self._require_positive_or_none("num_kv_heads")
         self._require_positive_or_none("head_dim")
+        self._require_positive_or_none("num_experts")
+        self._require_positive("experts_per_token")
         if self.head_dim is None:
             self._require_heads_divide(self.d_model, self.num_heads)
         shared = self.num_kv_heads is None or self.num_heads % self.num_kv_heads == 0
         self._require(shared, "num_kv_heads", f"a divisor of num_heads={self.num_heads}")
+        enough = self.num_experts is None or self.experts_per_token <= self.num_experts
+        self._require(enough, "experts_per_token", f"at most num_experts={self.num_experts}")
 
 
 class Llama(nn.Module):
     """A decoder-only language model: RMSNorm, rotary positions, SwiGLU, grouped queries and no biases.
 
     Touvron et al. 2023, section 2.2; Llama 3: Grattafiori et al. 2024, section 3.2; Qwen3: Yang et al. 2025,
-    section 2.. All functions of :mod:`pioneers.generation` run it as they run GPT.
+    section 2; Mixtral: Jiang et al. 2024, section 2. All functions of :mod:`pioneers.generation` run it as
+    they run GPT.
 
     Args:
         config: sizes, for instance ``LlamaConfig.preset("llama-3-8b")``.
@@ -125,7 +144,15 @@ class Llama(nn.Module):
             bias=False,
             qk_norm=norm if config.qk_norm else None,
         )
-        return TransformerBlock(attn, GatedFeedForward(config.d_model, config.d_ff), norm=norm)
+        return TransformerBlock(attn, Llama._feed_forward(config), norm=norm)
+
+    @staticmethod
+    def _feed_forward(config: LlamaConfig) -> nn.Module:
+        if config.num_experts is None:
+            return GatedFeedForward(config.d_model, config.d_ff)
+        router = TopKRouter(config.d_model, config.num_experts, k=config.experts_per_token)
+        experts = (GatedFeedForward(config.d_model, config.d_ff) for _ in range(config.num_experts))
+        return MixtureOfExperts(router, experts)
 
     def hidden_states(self, input_ids: Tensor, *, caches: Sequence[KVCache] | None = None) -> Tensor:
         """``input_ids (B, T)`` → the stack's output ``(B, T, D)``; ``caches`` as in :class:`GPT`."""

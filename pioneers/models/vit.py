@@ -146,7 +146,7 @@ class ViT(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images ``(B, C, height, width)`` → logits ``(B, num_classes)``, or ``(B, D)`` without a head."""
-        if self.training:
+        if self.training and not self.stack.blocks[-1]._forward_hooks:  # FSDP, for one, needs whole calls
             return self.head(self._class_state(images))
         return self.head(self.hidden_states(images)[:, 0])
 

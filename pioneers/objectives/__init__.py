@@ -20,6 +20,7 @@ from pioneers.objectives.denoising import (
     rotate_document,
 )
 from pioneers.objectives.distillation import distillation_token_loss, hidden_cosine_loss, soft_target_loss
+from pioneers.objectives.grpo import group_advantages, grpo_loss, kl_estimate
 from pioneers.objectives.input_formats import (
     FormattedText,
     doc_sentences,
@@ -28,6 +29,7 @@ from pioneers.objectives.input_formats import (
     sentence_pairs,
 )
 from pioneers.objectives.linear_cross_entropy import linear_cross_entropy
+from pioneers.objectives.load_balance import balance_loss, router_z_loss
 from pioneers.objectives.masked_lm import masked_lm, masked_lm_loss
 from pioneers.objectives.masked_patches import (
     MaskedPatches,
@@ -38,6 +40,22 @@ from pioneers.objectives.masked_patches import (
 )
 from pioneers.objectives.next_sentence import SentencePair, next_sentence, sentence_order
 from pioneers.objectives.permutation_lm import PermutedText, permutation_lm
+from pioneers.objectives.policy import (
+    clipped_objective,
+    generalized_advantages,
+    kl_rewards,
+    masked_mean,
+    ppo_loss,
+    value_loss,
+)
+from pioneers.objectives.preferences import (
+    answer_mask,
+    dpo_loss,
+    reward_pair_loss,
+    sequence_log_probs,
+    simpo_loss,
+    token_log_probs,
+)
 from pioneers.objectives.replaced_token import replaced_token_loss
 from pioneers.objectives.set_prediction import SetLoss, hungarian_match, matching_cost, set_loss
 from pioneers.objectives.skip_gram import skip_gram, skip_gram_loss, subsample
@@ -64,31 +82,41 @@ __all__ = [
     "SetLoss",
     "TaskInputs",
     "TaskTokens",
+    "answer_mask",
+    "balance_loss",
     "box_iou",
     "boxes_to_corners",
     "causal_lm",
     "causal_lm_loss",
     "classification_inputs",
     "classification_loss",
+    "clipped_objective",
     "contrastive_loss",
     "corners_to_boxes",
     "corrupt_spans",
     "delete_tokens",
     "distillation_token_loss",
     "doc_sentences",
+    "dpo_loss",
     "entailment_inputs",
     "full_sentences",
+    "generalized_advantages",
     "generalized_box_iou",
+    "group_advantages",
+    "grpo_loss",
     "hidden_cosine_loss",
     "hungarian_match",
     "infill_text",
     "join_spans",
     "keep_patches",
+    "kl_estimate",
+    "kl_rewards",
     "linear_cross_entropy",
     "mask_patches",
     "mask_tokens",
     "masked_lm",
     "masked_lm_loss",
+    "masked_mean",
     "masked_pixel_loss",
     "matching_cost",
     "multiple_choice_inputs",
@@ -98,17 +126,22 @@ __all__ = [
     "pair_logits",
     "permutation_lm",
     "permute_sentences",
+    "ppo_loss",
     "question_inputs",
     "random_spans",
     "replaced_token_loss",
     "restore_patches",
+    "reward_pair_loss",
     "rotate_document",
+    "router_z_loss",
     "segment_pairs",
     "sentence_order",
     "sentence_pairs",
     "seq2seq_loss",
+    "sequence_log_probs",
     "set_loss",
     "similarity_inputs",
+    "simpo_loss",
     "skip_gram",
     "skip_gram_loss",
     "soft_target_loss",
@@ -119,4 +152,6 @@ __all__ = [
     "tagging_inputs",
     "tagging_loss",
     "text_inputs",
+    "token_log_probs",
+    "value_loss",
 ]

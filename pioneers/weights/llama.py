@@ -95,7 +95,11 @@ QWEN3_TENSORS = [
 ]
 
 
-def _layout(architecture: str, tensors: list[Rename], fields: Sequence[Field], **fixed: Any) -> Layout:
+EXPERTS: dict[str, Any] = {"num_experts": None, "experts_per_token": 2}  # of a model without any
+
+
+def decoder_layout(architecture: str, tensors: list[Rename], fields: Sequence[Field], **fixed: Any) -> Layout:
+    """Describe the folders of a Llama or of a model that differs from it in what is ``fixed``."""
     return Layout(
         kind=ModelKind(Llama, LlamaConfig),
         model_type=architecture.removesuffix("ForCausalLM").lower(),
@@ -111,6 +115,8 @@ def _layout(architecture: str, tensors: list[Rename], fields: Sequence[Field], *
 
 
 register(
-    _layout("LlamaForCausalLM", TENSORS, (*FIELDS, Field("mlp_bias", None, False)), qk_norm=False),
-    _layout("Qwen3ForCausalLM", QWEN3_TENSORS, QWEN3_FIELDS, qk_norm=True),
+    decoder_layout(
+        "LlamaForCausalLM", TENSORS, (*FIELDS, Field("mlp_bias", None, False)), qk_norm=False, **EXPERTS
+    ),
+    decoder_layout("Qwen3ForCausalLM", QWEN3_TENSORS, QWEN3_FIELDS, qk_norm=True, **EXPERTS),
 )

@@ -22,6 +22,7 @@ from pioneers.weights import (  # noqa: F401  they register what can be read
     gpt2,
     llama,
     mae,
+    mixtral,
     roberta,
     swin,
     swin_v2,
@@ -51,11 +52,11 @@ def from_pretrained(name_or_folder: str | os.PathLike[str]) -> nn.Module:
 
     Args:
         name_or_folder: a folder that :func:`save_pretrained` wrote; a folder in Hugging Face's layout, whose
-            ``config.json`` says ``gpt2``, ``llama``, ``qwen3``, ``bert``, ``roberta``, ``distilbert``,
-            ``albert``, ``electra``, ``deberta``, ``deberta-v2``, ``xlnet``, ``vit``, ``deit``, ``vit_mae``,
-            ``swin``, ``swinv2``, ``clip``, ``t5``, ``mt5`` or ``bart``; or the name of such a model on the
-            hub: ``"gpt2"``, ``"bert-base-uncased"``, ``"Qwen/Qwen3-0.6B"``. What was fetched once is kept,
-            and found again without a network.
+            ``config.json`` says ``gpt2``, ``llama``, ``qwen3``, ``mixtral``, ``bert``, ``roberta``,
+            ``distilbert``, ``albert``, ``electra``, ``deberta``, ``deberta-v2``, ``xlnet``, ``vit``,
+            ``deit``, ``vit_mae``, ``swin``, ``swinv2``, ``clip``, ``t5``, ``mt5`` or ``bart``; or the name of
+            such a model on the hub: ``"gpt2"``, ``"bert-base-uncased"``, ``"Qwen/Qwen3-0.6B"``. What was
+            fetched once is kept, and found again without a network.
 
     Returns:
         the model with the heads that were stored, such as :class:`~pioneers.models.BERTForPretraining` or

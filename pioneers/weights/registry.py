@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from pioneers.config import Config
+from pioneers.training.sharding import unsharded_class
 from pioneers.weights.hf_config import Field, fields_to_ours, fields_to_theirs
 from pioneers.weights.state_dict import Rename, check_tensors, number_in, to_ours, to_theirs
 
@@ -49,9 +50,9 @@ class ModelKind:
 
     def fits(self, model: nn.Module) -> bool:
         """Tell whether a model is of this kind: the body counts, and a subclass is another kind."""
-        if type(model) is not self.model:
+        if unsharded_class(model) is not self.model:
             return False
-        return self.body is None or type(model.get_submodule(self.body[0])) is self.body[1]
+        return self.body is None or unsharded_class(model.get_submodule(self.body[0])) is self.body[1]
 
     def build(self, settings: Mapping[str, Any]) -> nn.Module:
         """Build the model, with new weights, from its settings.

@@ -69,6 +69,7 @@ CONFIGS = {
     "gpt post-norm": (models.GPT, GPT.replace(norm_placement="post", activation="gelu")),
     "llama": (models.Llama, LLAMA),
     "qwen3": (models.Llama, LLAMA.replace(head_dim=10, qk_norm=True, tied_head=True)),
+    "mixtral": (models.Llama, LLAMA.replace(num_experts=3, experts_per_token=2)),
     "bert for pretraining": (models.BERTForPretraining, BERT.replace(num_segments=4)),
     "deberta masked lm": (models.DeBERTaForMaskedLM, DEBERTA),
     "deberta v3": (models.DeBERTaForMaskedLM, DEBERTA.replace(num_buckets=4)),
@@ -100,6 +101,13 @@ def without_pooler(make):
     """A model that reads the tokens' own states: the pooler does not take part."""
     model = make(models.BERT(BERT))
     model.bert.pooler.requires_grad_(False)
+    return model
+
+
+def scorer():
+    """A scorer at work: its head is zero at the start."""
+    model = models.GPTScorer(models.GPT(GPT))
+    nn.init.normal_(model.head.weight)
     return model
 
 
@@ -165,6 +173,7 @@ CASES = {
     "albert masked lm": lambda: without_pooler(lambda _: models.ALBERTForMaskedLM(ALBERT)),
     "electra for pretraining": Joint,
     "gpt last token": lambda: models.GPTClassifier(models.GPT(GPT), CLASSES, pad_id=0),
+    "gpt scorer": lambda: scorer(),
     "gpt classifier": lambda: Task(CLASSES),
     "gpt multiple choice": lambda: Task(None),
     "lstm": lambda: models.LSTMLanguageModel(V, D, num_layers=2),

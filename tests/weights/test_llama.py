@@ -1,4 +1,4 @@
-"""Llama and Qwen3 beside Hugging Face's, small and random: logits, gradients, folders in both directions."""
+"""Llama, Qwen3 and Mixtral beside Hugging Face's: logits, gradients, and folders in both directions."""
 
 import json
 
@@ -21,6 +21,8 @@ KINDS = {
     "llama 3": ("Llama", {"rope_theta": 5000.0}),
     "llama": ("Llama", {"num_key_value_heads": 10, "head_dim": 6}),
     "qwen3": ("Qwen3", {"head_dim": 14, "tie_word_embeddings": True, "rope_theta": 5000.0}),
+    # Their product for experts needs rows of a multiple of 16 bytes.
+    "mixtral": ("Mixtral", {"num_local_experts": 3, "intermediate_size": 36, "rope_theta": 5000.0}),
 }
 
 
@@ -45,6 +47,21 @@ def ids(*shape):
     return torch.randint(1, V, shape, generator=torch.Generator().manual_seed(1))
 
 
+def gradient(theirs, name):
+    """Theirs, for a parameter of ours; in memory, theirs has the matrices of all experts in two tensors."""
+    path = name.split(".")
+    if "ffn" in path and path[4] in ("router", "experts"):
+        layer = theirs.model.layers[int(path[2])].mlp
+        if path[4] == "router":
+            return layer.gate.weight.grad
+        if path[6] == "down":
+            return layer.experts.down_proj.grad[int(path[5])]
+        return layer.experts.gate_up_proj.grad[int(path[5])].chunk(2)[path[6] == "up"]
+    number = "".join(part for part in path if part.isdigit())
+    names = {row.ours[0]: row.theirs for row in QWEN3_TENSORS}
+    return theirs.get_parameter(names[name.replace(f".{number}.", ".{}.")].format(number)).grad
+
+
 @pytest.mark.parametrize("side", ["unpadded", "right", "left"])
 def test_logits_and_all_gradients_are_theirs(side, pair):
     ours, theirs = pair
@@ -62,13 +79,11 @@ def test_logits_and_all_gradients_are_theirs(side, pair):
     weights = torch.randn(got.shape, generator=torch.Generator().manual_seed(2))
     for logits in (got, expected):
         (logits * weights).sum().backward()
-    names = {row.ours[0]: row.theirs for row in QWEN3_TENSORS}
     for name, p in ours.named_parameters():
-        number = "".join(part for part in name.split(".") if part.isdigit())
-        other = theirs.get_parameter(names[name.replace(f".{number}.", ".{}.")].format(number))
-        largest = float(other.grad.abs().max())
+        expected = gradient(theirs, name)
+        largest = float(expected.abs().max())
         assert largest > 1e-3, name
-        torch.testing.assert_close(p.grad / largest, other.grad / largest, atol=1e-4, rtol=0, msg=name)
+        torch.testing.assert_close(p.grad / largest, expected / largest, atol=1e-4, rtol=0, msg=name)
 
 
 def test_greedy_generation_is_theirs(pair):
@@ -129,6 +144,8 @@ def test_a_folder_from_before_transformers_5_is_read(edit, scaling):
         ("llama", {"mlp_bias": True}, "mlp_bias=True"),
         ("llama", {"hidden_act": "gelu"}, "hidden_act='gelu'"),
         ("qwen3", {"use_sliding_window": True}, "use_sliding_window=True"),
+        ("mixtral", {"sliding_window": 4096}, "sliding_window=4096"),
+        ("mixtral", {"router_jitter_noise": 0.1}, "router_jitter_noise=0.1"),
         ("qwen3", {"layer_types": ["full_attention", "sliding_attention"]}, "only be 'full_attention'"),
     ],
 )
@@ -152,6 +169,7 @@ PUBLISHED = {  # parameters, and their settings in the published config.json
             "num_attention_heads": 16, "num_key_value_heads": 8, "tie_word_embeddings": True,
         },
     ),
+    "mixtral-8x7b": (46_702_792_704, "Mixtral", {}),
 }  # fmt: skip
 
 
@@ -163,3 +181,16 @@ def test_parameter_counts_are_the_published_ones(preset, transformers):
         config = getattr(transformers, f"{family}Config")(**sizes)
         theirs = getattr(transformers, f"{family}ForCausalLM")(config)
         assert sum(p.numel() for p in theirs.parameters()) == count
+
+
+def test_a_token_of_mixtral_meets_13_billion_parameters():
+    with torch.device("meta"):
+        model = Llama(LlamaConfig.preset("mixtral-8x7b"))
+    per_expert = sum(p.numel() for p in model.stack.blocks[0].ffn.experts[0].parameters())
+    idle = len(model.stack.blocks) * 6 * per_expert
+    assert round((sum(p.numel() for p in model.parameters()) - idle) / 1e9, 1) == 12.9
+
+
+def test_a_token_goes_through_at_most_all_experts():
+    with pytest.raises(ValueError, match="experts_per_token must be at most num_experts=3, not 4"):
+        LlamaConfig.preset("mini", num_experts=3, experts_per_token=4)
