@@ -70,15 +70,18 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """The run's folder and device, and how its batches are sampled."""
+    """The run's folder and device, how its batches are sampled, and whether the model is to be sharded."""
 
     folder: RunFolder
     device: torch.device
     batch_size: int
     seed: int
+    shard: bool = False
 
     def build(self, make: Callable[[], nn.Module]) -> nn.Module:
-        """Build the model on its device, after checking that the disk has room for the run.
+        """Build the model, after checking that the disk has room for the run.
+
+        It is on its device, or, where it may not fit there before it is sharded, on the CPU.
 
         Args:
             make: makes the model; first called without allocating memory, to measure its size.
@@ -88,7 +91,7 @@ class RunContext:
         """
         with torch.device("meta"):
             self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
-        return make().to(self.device)
+        return make() if self.shard else make().to(self.device)
 
     def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
         """Make batches of windows of T + 1 tokens from a part of a text."""

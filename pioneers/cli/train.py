@@ -26,7 +26,15 @@ from pioneers.weights import save_pretrained
 T = TypeVar("T")
 
 OTHERWISE = "give a lower --lr, more --warmup-steps or --precision fp32, and another --out"
-UNLIKE = ("run", "out", "text", "pairs", "images", "model")  # options that may change when a run resumes
+UNLIKE = (
+    "run",
+    "out",
+    "text",
+    "pairs",
+    "images",
+    "model",
+    "shard",
+)  # options that may change when a run resumes
 
 
 def add_arguments(parser: Parser) -> None:
@@ -40,6 +48,11 @@ def add_arguments(parser: Parser) -> None:
 
 def run(args: Namespace) -> int:
     """Train, or resume training."""
+    if args.shard and not is_distributed():
+        raise ValueError(
+            "--shard divides the model over several processes, and there is one: start them with "
+            "torchrun --nproc-per-node N -m pioneers train ..., or leave out --shard"
+        )
     recipe = RECIPES[args.model]
     device = best_device()
     init_process_group(device)
@@ -96,7 +109,8 @@ def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[Run
     asked["seq_len"] = asked.pop("max_seq_len", None)
     folder = RunFolder(Path(args.out), {"model": args.model, **asked, "data": dataset.sha256})
     seed_everything(args.seed)
-    context = RunContext(folder=folder, device=device, batch_size=args.batch_size, seed=args.seed)
+    how = {"batch_size": args.batch_size, "seed": args.seed, "shard": args.shard}
+    context = RunContext(folder=folder, device=device, **how)
     task = recipe.build(dataset.data, config, context)
     folder.claim(task.tokenizer)
     return folder, task

@@ -44,7 +44,10 @@ When the run is over, everything but config.json, model.safetensors and the toke
 deleted. Delete run.json with the checkpoints: if it is left, the same command trains again.
 
 The same command resumes where the run stopped, even after a crash; at most --checkpoint-every steps
-are lost. Every option must be the same as before; only --out and the data file may be renamed. A
-finished run cannot be extended: start another one in another folder. Several processes share the
-work under torchrun: torchrun --nproc-per-node 2 -m pioneers train ...
+are lost. Every option must be the same as before; only --out and the data file may be renamed, and
+--shard may come or go. A finished run cannot be extended: start another one in another folder.
+
+Several processes, one for each GPU, share the work under torchrun:
+  torchrun --nproc-per-node 8 -m pioneers train ...          each batch is divided
+  torchrun --nproc-per-node 8 -m pioneers train ... --shard  the model too: for large presets
 """

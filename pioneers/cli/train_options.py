@@ -78,6 +78,11 @@ def _add_steps(group: Any) -> None:
         help="split each batch into N parts to save memory; the update is the same",
     )
     option(
+        "--shard",
+        action="store_true",
+        help="under torchrun: divide the model itself over the processes, not only the batch",
+    )
+    option(
         "--precision",
         default="auto",
         choices=("auto", "fp32", "bf16", "fp16"),
@@ -113,6 +118,7 @@ def train_config(args: Namespace) -> TrainConfig:
         warmup_steps=args.steps // 10 if args.warmup_steps is None else args.warmup_steps,
         weight_decay=args.weight_decay,
         accumulate=args.accumulate,
+        shard=args.shard,
         precision=args.precision,
         patience=args.patience,
         seed=args.seed,

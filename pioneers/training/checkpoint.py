@@ -17,7 +17,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from pioneers.device import rng_state, set_rng_state
-from pioneers.training.distributed import broadcast_object, distribute_like, full_tensor, gather, rank
+from pioneers.training.distributed import broadcast_object, gather, rank
+from pioneers.training.sharding import distribute_like, full_tensor
 
 
 def save_checkpoint(

@@ -27,7 +27,8 @@ class TrainConfig(Config):
         accumulate: number of micro-batches per batch; more of them need less memory.
         shard: under ``torchrun``, shard weights, gradients and optimiser state over processes (FSDP2), for
             models that do not fit on one card. Loss and evaluation must then call the model itself, as
-            ``model(...)``.
+            ``model(...)`` or through :mod:`pioneers.generation`, alike in all processes; evaluation computes
+            in ``precision`` too. A run may resume with another value.
         log_every: steps between two rows of the history.
         checkpoint_every: steps between two checkpoints, when a path is given.
         watch: the number from ``evaluate`` to minimise: the weights with its lowest value are the best.

@@ -9,9 +9,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor, nn
-
-from pioneers.layers import TransformerBlock
+from torch import Tensor
 
 
 def is_distributed() -> bool:
@@ -63,38 +61,3 @@ def gather(value: Any) -> list[Any]:
         values = [None] * world_size()
         dist.all_gather_object(values, value)
     return values
-
-
-def shard(model: nn.Module, device: torch.device) -> None:
-    """Shard process 0's weights over all processes in place (FSDP2): each block by itself, then the rest.
-
-    The model may still be on the CPU: at most one block at a time is unsharded on ``device``.
-    """
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import fully_shard
-
-    for tensor in (*model.parameters(), *model.buffers()):
-        same = tensor.detach().to(device)
-        dist.broadcast(same, src=0)
-        tensor.detach().copy_(same)
-    mesh = init_device_mesh(device.type, (world_size(),))
-    for module in model.modules():
-        if isinstance(module, TransformerBlock):
-            fully_shard(module, mesh=mesh)
-    fully_shard(model, mesh=mesh)
-
-
-def full_tensor(tensor: Tensor) -> Tensor:
-    """Return the complete tensor, whether it is sharded or not."""
-    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
-
-
-def distribute_like(tensor: Tensor, pattern: Tensor) -> Tensor:
-    """Invert :func:`full_tensor`: return this process's shard of ``tensor`` if ``pattern`` is sharded."""
-    if not hasattr(pattern, "full_tensor"):
-        return tensor
-    from torch.distributed.tensor import DTensor, distribute_tensor
-
-    assert isinstance(pattern, DTensor)
-    here = tensor.to(pattern.device)
-    return distribute_tensor(here, pattern.device_mesh, pattern.placements, src_data_rank=None)

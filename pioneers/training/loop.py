@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from pioneers.device import best_device, seed_everything
+from pioneers.device import autocast, best_device, seed_everything
 from pioneers.progress import progress
 from pioneers.training.checkpoint import load_checkpoint, save_checkpoint, save_weights
 from pioneers.training.config import TrainConfig
@@ -133,7 +133,9 @@ def _resume(
     saved = load_checkpoint(path, model, train_step.optimizer)
     theirs = TrainConfig.from_dict(saved["config"])
     changed = [
-        f.name for f in dataclasses.fields(config) if getattr(theirs, f.name) != getattr(config, f.name)
+        f.name
+        for f in dataclasses.fields(config)
+        if f.name != "shard" and getattr(theirs, f.name) != getattr(config, f.name)
     ]
     if changed:
         raise ValueError(
@@ -175,7 +177,8 @@ def _evaluate(model: nn.Module, evaluate: Evaluate | None, config: TrainConfig) 
     numbers: dict[str, float] = {}
     if evaluate is not None:
         model.eval()
-        with torch.no_grad():
+        gathered = config.precision if config.shard and is_distributed() else "fp32"  # see shard()
+        with torch.no_grad(), autocast(best_device(), gathered):
             numbers = broadcast_object(evaluate(model))
         model.train()
     if config.watch is not None and config.watch not in numbers:

@@ -11,7 +11,8 @@ from torch.nn.parallel import DistributedDataParallel
 from pioneers.device import autocast, grad_scaler
 from pioneers.optim import decay_groups
 from pioneers.training.config import TrainConfig
-from pioneers.training.distributed import full_tensor, rank, shard, world_size
+from pioneers.training.distributed import rank, world_size
+from pioneers.training.sharding import full_tensor, shard
 
 LossFunction = Callable[[nn.Module, Any], Tensor]
 
@@ -55,7 +56,7 @@ class TrainStep:
         self.model, self.config, self.count, self.device = model, config, count, device
         self.loss: nn.Module = LossModule(model, loss_fn)
         if world_size() > 1 and config.shard:
-            shard(model, device)
+            shard(model, device, config.precision)
         elif world_size() > 1:  # a loss may use other parameters at every step
             self.loss = DistributedDataParallel(self.loss, find_unused_parameters=True)
         groups = decay_groups(model, config.weight_decay)

@@ -368,7 +368,7 @@ def test_two_processes_train_as_one(command, tmp_path):
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2"]
     runs = [
         start(command("gpt", tmp_path / "one", "--batch-size", "6")),
-        start(command("gpt", tmp_path / "two", "--batch-size", "6"), *launcher),
+        start(command("gpt", tmp_path / "two", "--batch-size", "6", "--shard"), *launcher),
     ]
     for run in runs:
         out, err = run.communicate()
@@ -377,9 +377,18 @@ def test_two_processes_train_as_one(command, tmp_path):
     two, one = losses(tmp_path / "two"), losses(tmp_path / "one")
     assert [row[0] for row in two] == [row[0] for row in one]
     assert [row[1] for row in two] == pytest.approx([row[1] for row in one], rel=1e-4)
+    assert main(command("gpt", tmp_path / "two", "--batch-size", "6")) == 0  # the same run, without --shard
     assert (
         pioneers.from_pretrained(tmp_path / "two").config == pioneers.from_pretrained(tmp_path / "one").config
     )
+
+
+def test_a_model_is_not_sharded_over_one_process(command, tmp_path, fails):
+    assert fails(command("gpt", tmp_path / "run", "--shard")) == (
+        "--shard divides the model over several processes, and there is one: start them with "
+        "torchrun --nproc-per-node N -m pioneers train ..., or leave out --shard"
+    )
+    assert not (tmp_path / "run").exists()
 
 
 def test_later_processes_read_what_the_first_one_wrote(monkeypatch, capsys):

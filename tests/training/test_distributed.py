@@ -14,12 +14,12 @@ from pioneers.training import best_path, read_metrics
 from pioneers.training.distributed import (
     all_reduce_sum,
     broadcast_object,
-    full_tensor,
     gather,
     init_process_group,
     rank,
     world_size,
 )
+from pioneers.training.sharding import full_tensor
 
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this build of torch has no gloo", allow_module_level=True)
@@ -36,8 +36,9 @@ WORKER = HERE / "worker.py"
 def alone(tmp_path_factory):
     """What one process makes of it."""
     folder = tmp_path_factory.mktemp("alone")
-    worker.train(folder, "straight", worker.CONFIG.replace(shard=True))
-    worker.interrupted(folder, "begun_alone", worker.CONFIG.replace(shard=True))
+    worker.train(folder, "straight")
+    worker.interrupted(folder, "begun_alone", worker.CONFIG)
+    worker.train(folder, "experts", make=worker.Experts)
     return folder
 
 
@@ -61,10 +62,14 @@ def history(folder, name, process=0):
     return json.loads((folder / f"{name}.{process}.json").read_text())
 
 
-def assert_same_run(folder, name, alone):
-    for row, expected in zip(history(folder, name), history(alone, "straight"), strict=True):
+def assert_same_run(folder, name, alone, straight="straight"):
+    for row, expected in zip(history(folder, name), history(alone, straight), strict=True):
         assert row == pytest.approx(expected, rel=1e-4)
-    weights, expected = load_file(folder / f"{name}.safetensors"), load_file(alone / "straight.safetensors")
+        assert row["loss"] == pytest.approx(expected["loss"], abs=1e-5)
+    weights, expected = (
+        load_file(folder / f"{name}.safetensors"),
+        load_file(alone / f"{straight}.safetensors"),
+    )
     weights, expected = ({n: t for n, t in some.items() if n[:4] != "rng."} for some in (weights, expected))
     assert weights.keys() == expected.keys()
     for key in expected:
@@ -80,8 +85,37 @@ def test_two_processes_train_as_one(name, together, alone):
 def test_one_process_goes_on_where_two_sharded_ones_stopped(together, alone, tmp_path):
     path = tmp_path / "begun_together.safetensors"
     path.write_bytes((together / path.name).read_bytes())
-    worker.train(tmp_path, "begun_together", worker.CONFIG.replace(shard=True))
+    worker.train(tmp_path, "begun_together")
     assert_same_run(tmp_path, "begun_together", alone)
+
+
+@pytest.mark.parametrize("name", ["experts_replicated", "experts_sharded"])
+def test_two_processes_train_experts_as_one(name, together, alone):
+    assert_same_run(together, name, alone, straight="experts")
+
+
+def test_sharded_models_train_in_bfloat16_as_replicated_ones(together):
+    """Norms and routers included: they are gathered in float32."""
+    pairs = zip(history(together, "bf16_sharded"), history(together, "bf16_replicated"), strict=True)
+    for row, expected in pairs:
+        assert (row["loss"], row["grad_norm"]) == pytest.approx(
+            (expected["loss"], expected["grad_norm"]), abs=1e-6
+        )
+
+
+def test_sharded_models_generate_as_whole_ones(together):
+    written = [json.loads((together / f"written.{process}.json").read_text()) for process in (0, 1)]
+    assert written == [worker.continuation(False)] * 2
+
+
+def test_a_sharded_vit_sees_what_a_whole_one_does(together):
+    (seen,) = json.loads((together / "seen.1.json").read_text())
+    assert seen == pytest.approx(worker.class_scores(False)[0], abs=1e-5)
+
+
+def test_gathered_weights_are_freed_until_the_backward_pass(together):
+    kept = json.loads((together / "kept.0.json").read_text())
+    assert kept == {"fp32": 0, "bf16": 0}
 
 
 def test_all_processes_return_the_same_history_and_one_writes_it(together):

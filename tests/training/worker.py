@@ -7,10 +7,15 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from pioneers.models import GPT, GPTConfig
+from pioneers.device import autocast
+from pioneers.generation import generate
+from pioneers.layers import FeedForward, MixtureOfExperts, MultiHeadAttention, Stack, TransformerBlock
+from pioneers.layers.routing import TopKRouter
+from pioneers.models import GPT, GPTConfig, ViT, ViTConfig
 from pioneers.objectives import causal_lm, causal_lm_loss
 from pioneers.training import TrainConfig, fit
 from pioneers.training.distributed import rank
+from pioneers.training.sharding import shard
 
 CONFIG = TrainConfig(max_steps=8, lr=1e-2, log_every=2, checkpoint_every=3, precision="fp32")
 
@@ -27,6 +32,25 @@ class Model(nn.Module):
 
     def forward(self, input_ids):
         return self.gpt(input_ids)
+
+
+class Experts(nn.Module):
+    """A decoder whose tokens each go through two of five networks, beside a layer that it makes no use of."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(rank())
+        self.embed, self.lm_head = nn.Embedding(13, 12), nn.Linear(12, 13, bias=False)
+        self.stack = Stack([self._block() for _ in range(2)], nn.LayerNorm(12))
+        self.unused = nn.Linear(3, 2)
+
+    @staticmethod
+    def _block():
+        experts = [FeedForward(12, 17) for _ in range(5)]
+        return TransformerBlock(MultiHeadAttention(12, 3), MixtureOfExperts(TopKRouter(12, 5, k=2), experts))
+
+    def forward(self, input_ids):
+        return self.lm_head(self.stack(self.embed(input_ids), causal=True))
 
 
 def batches(step):
@@ -59,9 +83,9 @@ def stop_at_5(step):
     return batches(step)
 
 
-def train(folder, name, config=CONFIG, *, loss=loss_fn, source=batches, dropout=0.0):
+def train(folder, name, config=CONFIG, *, make=Model, loss=loss_fn, source=batches):
     paths = {"checkpoint": folder / f"{name}.safetensors", "metrics": folder / f"{name}.jsonl"}
-    history = fit(Model(dropout), loss, source, config, evaluate=evaluate, count=count, **paths)
+    history = fit(make(), loss, source, config, evaluate=evaluate, count=count, **paths)
     (folder / f"{name}.{rank()}.json").write_text(json.dumps(history))
 
 
@@ -73,14 +97,62 @@ def interrupted(folder, name, config, **how):
     raise AssertionError("training was not interrupted")
 
 
+def weights_kept(precision):
+    """How many numbers of complete block weights the backward pass of a sharded model keeps in memory."""
+    model, kept = Model(), {}
+    shapes = {p.shape for p in model.gpt.stack.parameters() if p.ndim == 2}
+    shard(model, torch.device("cpu"), precision)
+
+    def pack(tensor):
+        if tensor.ndim == 2 and {tensor.shape, tensor.mT.shape} & shapes:
+            kept[id(tensor.untyped_storage())] = tensor
+        return tensor
+
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor)
+    with hooks, autocast(torch.device("cpu"), precision):
+        loss = loss_fn(model, batches(0))
+    count = sum(tensor.numel() for tensor in kept.values() if tensor.untyped_storage().size())
+    loss.backward()
+    return count
+
+
+def continuation(divided):
+    """What a new GPT writes behind three tokens, sharded or whole."""
+    gpt = Model().gpt.eval()
+    if divided:
+        shard(gpt, torch.device("cpu"))
+    return generate(gpt, torch.tensor([[7, 11, 3]]), 4, top_k=1).tolist()
+
+
+def class_scores(divided):
+    """What a ViT says in training mode, in which it need not call its last block, sharded or whole."""
+    torch.manual_seed(0)
+    vit = ViT(ViTConfig.preset("digits", dropout=0.0))
+    if divided:
+        shard(vit, torch.device("cpu"))
+    return vit(torch.linspace(0, 1, 64).view(1, 1, 8, 8)).tolist()
+
+
+def dropping():
+    return Model(dropout=0.5)
+
+
 if __name__ == "__main__":
     torch.set_num_threads(1)
     folder = Path(sys.argv[1])
     train(folder, "replicated", loss=loss_by_a_method)
     train(folder, "accumulated", CONFIG.replace(accumulate=2))
     train(folder, "sharded", CONFIG.replace(shard=True, watch="val_loss"))
-    train(folder, "dropout", dropout=0.5)
-    interrupted(folder, "resumed", CONFIG, dropout=0.5)
-    train(folder, "resumed", dropout=0.5)
+    train(folder, "dropout", make=dropping)
+    interrupted(folder, "resumed", CONFIG, make=dropping)
+    train(folder, "resumed", make=dropping)
     interrupted(folder, "begun_together", CONFIG.replace(shard=True))
     train(folder, "begun_alone", CONFIG.replace(shard=True))
+    train(folder, "experts_replicated", make=Experts)
+    train(folder, "experts_sharded", CONFIG.replace(shard=True), make=Experts)
+    train(folder, "bf16_replicated", CONFIG.replace(precision="bf16"), make=Experts)
+    train(folder, "bf16_sharded", CONFIG.replace(precision="bf16", shard=True), make=Experts)
+    kept = {precision: weights_kept(precision) for precision in ("fp32", "bf16")}
+    (folder / f"kept.{rank()}.json").write_text(json.dumps(kept))
+    (folder / f"written.{rank()}.json").write_text(json.dumps(continuation(True)))
+    (folder / f"seen.{rank()}.json").write_text(json.dumps(class_scores(True)))
