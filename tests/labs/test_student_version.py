@@ -88,7 +88,7 @@ def test_the_plan_of_the_guide_counts_the_minutes_of_all_cards(lab, monkeypatch)
     space = {"Path": Path, "escape": str}
     exec(next(cell.source for cell in guide.cells if "def lab_cells" in cell.source), space)
     minutes = map(int, re.findall(r"^\| [\d +]+ \| (\d+) \| [●○]+ ", texts(lab), re.MULTILINE))
-    assert space["lab_cells"](lab.name.removeprefix("0"))[1] == sum(minutes)
+    assert space["lab_cells"](lab.name.removeprefix("0").replace("_", " "))[1] == sum(minutes)
 
 
 def test_the_book_shows_it_unexecuted_and_its_kernel_is_named(student) -> None:
