@@ -128,6 +128,40 @@ def in_context():
     return {"points": [-3.0, -1.5, 0.0, 1.5, 3.0], "prompts": prompts, "noise": 0.5, "width": 0.7}
 
 
+def preferences():
+    pairs = [
+        {
+            "prompt": f"Describe os.name_{i}:",
+            "answers": ["A short one.", "Another answer, which is longer and wraps."],
+            "before": [-12.31, -30.5 + 9 * i],
+            "after": [-11.0 + i, -34.75],
+            "reader": i % 2,
+        }
+        for i in range(3)
+    ]
+    return {"pairs": pairs}
+
+
+def grpo():
+    answers = ["(15,7,7)775.", "765.", "(15,7,6)675.", "775."] * 2
+    return {
+        "groups": [
+            {"problem": "417+358=", "answers": answers, "rewards": [1, 0, 0, 1, 1, 0, 0, 1]},
+            {"problem": "904+271=", "answers": ["1175."] * 8, "rewards": [1] * 8},
+        ]
+    }
+
+
+def lora():
+    torch.manual_seed(0)
+    difference = torch.randn(6, 6)
+    u, s, vh = torch.linalg.svd(difference)
+    return {
+        "shown": difference[:4, :4], "u": u[:4], "v": vh.T[:4], "s": s, "size": 6,
+        "ranks": [1, 2, 4], "exact": [0.25, 0.5, 0.75], "whole": 0.9, "start": 1,
+    }  # fmt: skip
+
+
 def swin_windows():
     row = torch.arange(6)
     places = [(row + 3 - shift) // 3 for shift in range(3)]  # in windows of 3, the first ones cut off
@@ -220,8 +254,51 @@ def clip_matrix():
     }
 
 
+def attention_patterns():
+    return {"width": 8, "bytes": 4, "pattern": 2, "tokens": 16, "window": 3}
+
+
+def experts():
+    torch.manual_seed(3)
+    texts = ["the first text, a longer one", "second text"]
+    return {
+        "factors": [1, 1.25, None],
+        "sentences": [
+            {"characters": list(text), "probabilities": torch.randn(len(text), 5).softmax(-1)}
+            for text in texts
+        ],
+    }
+
+
+def memory():
+    size = [
+        [
+            [[(1 + i) * 2e9 / gpus, 4e9 / gpus, 8e9 / gpus, (30 - 25 * j) * 1e9] for gpus in (1, 8)]
+            for j in range(2)
+        ]
+        for i in range(2)
+    ]
+    large = [[[[10 * part for part in parts] for parts in some] for some in sizes] for sizes in size]
+    models = [
+        {"name": "small", "length": 512, "bytes": size},
+        {"name": "large", "length": 2048, "bytes": large},
+    ]
+    return {"models": models, "gpus": [1, 8], "cards": [24e9, 80e9], "batch": 4}
+
+
+def scaling():
+    return {
+        "parameters": [10_000, 20_000, 50_000, 120_000],
+        "bits": [3.4, 3.0, 2.6, 2.4],
+        "larger": {"parameters": 460_000, "bits": 2.1},
+        "start": {"floor": 0.0, "exponent": 0.1},
+    }
+
+
 MAKERS = (
     softmax, attention, positions, bpe, cache, beam, block, rollout, patches, in_context,
     swin_windows, detections, corruption, augmentations, mae_masks, clip_matrix,
+    preferences,
+    grpo, attention_patterns, experts, memory, scaling, lora,
 )  # fmt: skip
 DATA = {maker.__name__: maker() for maker in MAKERS}

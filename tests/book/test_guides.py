@@ -110,7 +110,7 @@ def test_the_plan_names_every_chapter():
     cells = [cell.source for cell in jupytext.read(INSTRUCTORS).cells if cell.source.startswith("PLAN")]
     plan = ast.literal_eval(cells[0].partition("=")[2].strip())
     assert [row[0] for row in plan if row[0]] == sorted(chapters)
-    assert len(plan) == 13
+    assert len(plan) == 15
 
 
 def test_both_are_in_the_book():
