@@ -96,7 +96,6 @@ class Decoder(nn.Module):
     Args:
         num_experts: E; with 1, a dense network.
         k: experts per token.
-        capacity_factor: as in :class:`TopKRouter`.
         entries: hidden units of a dense network with as many multiplications per token.
         d_model: D.
         num_heads: H.
@@ -109,7 +108,6 @@ class Decoder(nn.Module):
         *,
         num_experts: int = 1,
         k: int = 1,
-        capacity_factor: float | None = None,
         entries: int,
         d_model: int,
         num_heads: int,
@@ -122,7 +120,7 @@ class Decoder(nn.Module):
             if num_experts == 1:
                 return FeedForward(d_model, entries)
             width = (entries - num_experts // 2) // k  # the router's D E are those of E / 2 hidden units
-            router = TopKRouter(d_model, num_experts, k=k, capacity_factor=capacity_factor)
+            router = TopKRouter(d_model, num_experts, k=k)
             return MixtureOfExperts(router, [FeedForward(d_model, width) for _ in range(num_experts)])
 
         self.embed = GPTEmbedding(BYTES, d_model, max_seq_len=seq_len)
@@ -137,7 +135,7 @@ class Decoder(nn.Module):
 
 
 def multiplications(ffn: nn.Module) -> int:
-    """How many a token needs in a feed-forward part, without what a capacity drops."""
+    """How many a token needs in a feed-forward part."""
     matrices = {name: p.numel() for name, p in ffn.named_parameters() if p.ndim == 2}
     if not isinstance(ffn, MixtureOfExperts):
         return sum(matrices.values())

@@ -8,12 +8,14 @@ import pytest
 from pioneers.analysis import experiment
 
 NAMES = (
+    "attention_cost",
     "bert_ablation",
     "bert_steps",
     "bert_tasks",
     "block_parts",
     "clip_digits",
     "cross_lingual",
+    "experts",
     "far_apart",
     "few_images",
     "finetuning_rates",
@@ -24,6 +26,7 @@ NAMES = (
     "in_context",
     "input_formats",
     "layers_transferred",
+    "lora",
     "mae",
     "mae_longer",
     "masked_against_causal",
@@ -31,6 +34,7 @@ NAMES = (
     "modern_decoder",
     "norm_placement",
     "patch_size",
+    "preferences",
     "pretraining_labels",
     "pretraining_rates",
     "recipe",
