@@ -148,7 +148,7 @@ class KernelAttention(VariantAttention):
         causal: bool = False,
         rotary: Rotary | None = None,
     ) -> Tensor:
-        """The weights ``(B, H, T, S)`` that :meth:`forward` uses without ever making them.
+        """The weights ``(B, H, T, S)`` that ``forward`` uses without ever making them.
 
         Args:
             query: ``(B, T, D)``.

@@ -79,7 +79,7 @@ class LinformerAttention(VariantAttention):
         causal: bool = False,
         rotary: Rotary | None = None,
     ) -> Tensor:
-        """The weights ``(B, H, T, C)`` of the compressed keys that :meth:`forward` uses.
+        """The weights ``(B, H, T, C)`` of the compressed keys that ``forward`` uses.
 
         Args:
             query: ``(B, T, D)``.
@@ -90,7 +90,7 @@ class LinformerAttention(VariantAttention):
             rotary: refused.
 
         Raises:
-            ValueError: as :meth:`forward`.
+            ValueError: as ``forward``.
         """
         self._refuse(bias=bias, causal=causal or None, rotary=rotary)
         q, k = self._split(self.q_proj(query)), self._split(self.k_proj(query if key is None else key))

@@ -153,7 +153,7 @@ class LocalAttention(VariantAttention):
         causal: bool = False,
         rotary: Rotary | None = None,
     ) -> Tensor:
-        """The weights ``(B, H, T, T)`` of :meth:`forward`, with zeros where it computes none.
+        """The weights ``(B, H, T, T)`` of ``forward``, with zeros where it computes none.
 
         Args:
             query: ``(B, T, D)``.
