@@ -120,6 +120,13 @@ ex.wrong(
     (".transpose(1, 2)", ""), believes="a reshape is enough", section="sec-swin-windows",
 )
 ex.wrong(
+    "the labels are shifted once more",
+    "They already belong to the shifted grid: cut them into windows with a shift of 0.",
+    ("label = 2 * row[:, None] + column",
+     "label = (2 * row[:, None] + column).roll((-shift, -shift), dims=(0, 1))"),
+    believes="labels are shifted like tokens",
+)
+ex.wrong(
     "windows numbered column by column",
     "Windows come in reading order: window 1 is to the right of window 0.",
     (".transpose(1, 2)", ".permute(2, 0, 1, 3)"), believes="columns come first", section="sec-swin-windows",

@@ -68,6 +68,12 @@ def queries_turned(run, probe):
     return run(probe), len(probe.args["boxes"]) - 1 - run(probe.having("law", **turned))
 
 
+@ex.law("the inputs may carry a gradient", "SciPy takes no tensor with a gradient: cost.detach().cpu().")
+def in_training(run, probe):
+    learned = {name: probe.args[name].clone().requires_grad_() for name in ("logits", "boxes")}
+    return run(probe), run(probe.having("law", **learned))
+
+
 PROBABILITY, COST = "logits.softmax(-1)[:, labels]", "5 * distance - probability"
 TAIL = """    query, number = linear_sum_assignment(cost.detach().cpu().numpy())
     matched = torch.empty_like(labels)
@@ -187,6 +193,11 @@ ex.wrong(
     "the Euclidean distance",
     "The distance is L1, the sum of absolute differences.",
     (".abs().sum(-1)", ".square().sum(-1).sqrt()"), believes="a distance is Euclidean",
+)
+ex.wrong(
+    "the inputs may carry a gradient",
+    "SciPy takes no tensor with a gradient: cost.detach().cpu().",
+    ("cost.detach().cpu().numpy()", "cost.cpu().numpy()"), believes="predictions are numbers",
 )
 ex.wrong(
     "the library does the work",

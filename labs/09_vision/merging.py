@@ -1,5 +1,7 @@
 """Exercise 9.4: windows become a grid again, and it moves back."""
 
+import re
+
 import torch
 
 from pioneers.checks.building import exercise
@@ -44,6 +46,24 @@ def corner_found(run, probe):
     windows = normals(941)(2, 6, 25, 3)
     grid = run(probe.having("law", windows=windows, height=10, shift=3))
     return grid[:, 3:8, 3:8].flatten(1, 2), windows[:, 0]
+
+
+def asked(symptom):
+    """Return the shape that a reshape could not make; empty if something else failed."""
+    found = re.search(r"shape '\[(.*)\]' is invalid for input", symptom.case.outcome.error)
+    return [int(x) for x in found[1].split(",")] if symptom.stage == "runs" and found else []
+
+
+def is_square(symptom):
+    shape = asked(symptom)
+    if symptom.stage == "shape":
+        shape = list(symptom.case.outcome.tensor.shape)
+    return len(shape) > 3 and shape[1] == shape[2]
+
+
+def counts_height_in_windows(symptom):
+    shape = asked(symptom)
+    return len(shape) == 6 and shape[1] == symptom.case.probe.args["height"]
 
 
 ROLL, SPLIT = ".roll((shift, shift), dims=(1, 2))", "B, height // size, -1, size, size, D"
@@ -100,7 +120,7 @@ ex.wrong(
     "height counted in windows",
     "height is that of the grid in tokens: there are height / M rows of windows.",
     ("height // size", "height"), believes="height is the number of rows of windows",
-    shows=lambda symptom: symptom.stage == "runs" and "invalid for input" in symptom.case.outcome.error,
+    shows=counts_height_in_windows,
 )
 ex.wrong(
     "the grid taken for a square",
@@ -108,6 +128,21 @@ ex.wrong(
     [(SPLIT, "B, math.isqrt(windows.shape[1]), -1, size, size, D"),
      ("reshape(B, height, -1, D)", "reshape(B, math.isqrt(windows.shape[1]) * size, -1, D)")],
     believes="images are square",
+)
+ex.wrong(
+    "as many columns as rows",
+    "The grid need not be a square: W = n·M²/H, for n windows.",
+    (SPLIT, "B, height // size, height // size, size, size, D"),
+    [(SPLIT, "B, math.isqrt(windows.shape[1]), math.isqrt(windows.shape[1]), size, size, D"),
+     ("reshape(B, height, -1, D)", "flatten(3, 4).flatten(1, 2)")],
+    ("reshape(B, height, -1, D)", "reshape(B, height, height, D)"),
+    believes="the width is the height", shows=is_square,
+)
+ex.wrong(
+    "sizes that do not fit",
+    "Is the grid taken to be square, or M wrong? W = n·M²/H, for n windows.",
+    ("size = math.isqrt(tokens)", "size = tokens"), ("size = math.isqrt(tokens)", "size = tokens // 2"),
+    believes="M is the number of tokens", shows=asked,
 )
 ex.wrong(
     "view on a tensor with gaps",

@@ -37,7 +37,7 @@ ex.probe("boxes far apart", Q=3, M=5, spread=5.0)
 ex.probe("boxes close together", Q=7, M=2, spread=0.2)
 ex.probe("one box and one", Q=1, M=1)
 ex.probe("as many as many", Q=5, M=5)
-ex.probe("one box inside another, one beside it", Q=2, M=2, first=[[0.0, 0, 8, 6], [9, 1, 11, 2]],
+ex.probe("one box inside another, one beside it", Q=2, M=2, first=[[0.0, 0, 8, 6], [9, 1.5, 11, 2]],
          second=[[2.0, 1, 5, 5], [13, 4, 14, 9]])
 ex.probe("one box across another", Q=1, M=2, first=[[0.0, 2, 9, 3]],
          second=[[4.0, -1, 5, 7], [6, 2.5, 11, 13]])
@@ -162,6 +162,15 @@ ex.wrong(
      ("(b[..., 2:] - b[..., :2])", "(b[..., 2:] - b[..., :2] + 1)"),
      ("hull = (high - low)", "hull = (high - low + 1)")],
     believes="the last pixel belongs to the box",
+)
+ex.wrong(
+    "an epsilon in the division",
+    "Union and hull are never 0 here: divide without it.",
+    *[(RESULT, result.replace("EPS", eps)) for eps in ("1e-6", "1e-7", "1e-8") for result in (
+        "shared / (union + EPS) - (hull - union) / (hull + EPS)",
+        "shared / (union + EPS) - (hull - union) / hull",
+    )],
+    believes="a division needs an epsilon",
 )
 ex.wrong(
     "axes in another order",

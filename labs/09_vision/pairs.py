@@ -82,6 +82,11 @@ ex.wrong(
     (NORMAL, "F.normalize(images, dim=0), F.normalize(texts, dim=0)"), believes="any axis will do",
 )
 ex.wrong(
+    "divided by the length of the whole batch",
+    "Without an axis, norm has one number for all: each vector is divided by its own length.",
+    (NORMAL, "images / images.norm(), texts / texts.norm()"), believes="norm goes row by row",
+)
+ex.wrong(
     "only the images choose",
     "The loss is symmetric: each text chooses among the images too.",
     (BOTH, "F.cross_entropy(logits, partner)"), believes="a batch has one direction",

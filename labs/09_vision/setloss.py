@@ -120,6 +120,12 @@ ex.wrong(
     ("last = logits.shape[1] - 1", "last = 0"), believes="0 means nothing",
 )
 ex.wrong(
+    "no object has a number too large",
+    "The C + 1 logits are numbered from 0: no object is number C, which is logits.shape[1] - 1.",
+    ("last = logits.shape[1] - 1", "last = logits.shape[1]"), believes="the last of n has the number n",
+    shows=lambda symptom: symptom.stage == "runs" and "out of bounds" in symptom.case.outcome.error,
+)
+ex.wrong(
     "object m is answered by query m",
     "matched says which query answers: labels and boxes go by it.",
     [("wanted[matched] = labels", "wanted[: len(labels)] = labels"),

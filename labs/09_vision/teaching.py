@@ -49,6 +49,11 @@ def sure_teacher(run, probe):
     return run(probe), run(probe.having("law", teacher_logits=5 * probe.args["teacher_logits"] - 3))
 
 
+def has_a_choice_for_each_class(symptom):
+    classes = symptom.case.probe.args["class_logits"].shape[1]
+    return symptom.stage == "runs" and f"target batch_size ({classes})" in symptom.case.outcome.error
+
+
 RESULT = "(by_labels + by_teacher) / 2"
 ex.wrong(
     "the teacher's probabilities instead of its choice",
@@ -106,7 +111,16 @@ ex.wrong(
     "one choice for the whole batch",
     "argmax without an axis finds the largest of all numbers: each image has a choice of its own.",
     ("argmax(dim=1)", "argmax()"), believes="argmax goes row by row",
-    shows=lambda symptom: symptom.stage == "runs" and "target" in symptom.case.outcome.error,
+    shows=lambda symptom: (
+        symptom.stage == "runs" and "target" in symptom.case.outcome.error
+        and not has_a_choice_for_each_class(symptom)
+    ),
+)
+ex.wrong(
+    "argmax along the wrong axis",
+    "The classes are the last axis: argmax(dim=1).",
+    ("argmax(dim=1)", "argmax(0)"), believes="axis 0 is that of the classes",
+    shows=has_a_choice_for_each_class,
 )
 ex.wrong(
     "the choice among the images",

@@ -79,6 +79,11 @@ ex.wrong(
     shows=lambda symptom: symptom.stage == "runs" and "must align" in symptom.case.outcome.error,
 )
 ex.wrong(
+    "the axes are not named",
+    "Without dims, roll moves the numbers as one long row: name the axes of the grid, dims=(1, 2).",
+    (ROLL, "x.roll(-shift)"), believes="roll finds the axes by itself", section="sec-swin-shift",
+)
+ex.wrong(
     "always half a window",
     "The shift is a parameter. Half a window is what the authors chose.",
     ("(-shift, -shift)", "(-(size // 2), -(size // 2))"), believes="the shift is M/2",

@@ -170,8 +170,8 @@ ex.wrong(
     shows=lambda symptom: symptom.stage == "runs" and "mean()" in symptom.case.outcome.error,
 )
 ex.wrong(
-    "padding multiplied by zero",
-    "Zero times infinity is NaN: select the real tokens, do not multiply.",
+    "infinite padding reaches the loss",
+    "Only tokens where real is True count: select them first. Do not multiply by zero: 0 · ∞ is NaN.",
     source="""
 def balance_loss(logits, real, alpha=0.01):
     E, n = logits.shape[-1], real.sum()

@@ -78,12 +78,12 @@ LIMITED, MIN = "ratio.clamp(1 - clip, 1 + clip)", "torch.minimum(ratio * gain, l
 ex.wrong(
     "the limit on both sides of every token",
     "Without the minimum, a good token that has become too unlikely gets no gradient back.",
-    (MIN, "limited * gain"), believes="clipping is enough",
+    (MIN, "(limited * gain)"), believes="clipping is enough",
 )
 ex.wrong(
     "no limit",
     "Without the clipped ratio, one batch can move the model far from where its answers came from.",
-    (MIN, "ratio * gain + 0 * limited"), believes="a ratio is enough",
+    (MIN, "(ratio * gain)"), believes="a ratio is enough",
 )
 ex.wrong(
     "the larger of the two",
@@ -93,7 +93,7 @@ ex.wrong(
 ex.wrong(
     "the smaller ratio instead of the smaller product",
     "With a negative advantage the smaller product has the larger ratio: multiply first.",
-    (MIN, "torch.minimum(ratio, limited) * gain"), believes="the gain can be taken out",
+    (MIN, "(torch.minimum(ratio, limited) * gain)"), believes="the gain can be taken out",
 )
 ex.wrong(
     "only limited from above",
@@ -120,8 +120,8 @@ ex.wrong(
 ex.wrong(
     "the advantage is limited",
     "The ratio is limited; the advantage stays as it is.",
-    (MIN, "ratio * gain.clamp(-clip, clip) + 0 * limited"),
-    (MIN, "ratio * gain.clamp(1 - clip, 1 + clip) + 0 * limited"), believes="outliers are cut",
+    (MIN, "(ratio * gain.clamp(-clip, clip))"),
+    (MIN, "(ratio * gain.clamp(1 - clip, 1 + clip))"), believes="outliers are cut",
 )
 ex.wrong(
     "always 0.2",
@@ -202,8 +202,8 @@ ex.wrong(
     believes="broadcasting finds the axis",
 )
 ex.wrong(
-    "padding multiplied by zero",
-    "Zero times infinity is NaN: select the tokens, do not multiply.",
+    "infinite padding reaches the loss",
+    "Only tokens where answer is True count: select them first. 0 · ∞ and ∞ - ∞ are NaN.",
     source="""
 def clipped_loss(new, old, advantages, answer, clip=0.2):
     ratio, gain = (new - old.detach()).exp(), advantages.detach()[:, None]

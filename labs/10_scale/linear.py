@@ -149,8 +149,9 @@ def linear_attention(q, k, v):
 """, believes="it is the same function, only faster",
 )
 ex.wrong(
-    "the table of sums is transposed",
-    "A row of the memory belongs to a component of the key, a column to one of the value.",
+    "two shapes do not fit",
+    "Print those of numerator (B, H, T, Dv) and denominator (B, H, T, 1). Was an axis of 1 kept or lost? "
+    "Is the table K × Dv?",
     (SUMS, "(v[..., None] * k[..., None, :]).cumsum(2)"), believes="an outer product has no order",
     shows=lambda symptom: symptom.stage == "runs" and "size" in symptom.case.outcome.error,
 )

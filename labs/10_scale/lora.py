@@ -151,8 +151,8 @@ ex.wrong(
     ("frozen + alpha", "frozen - alpha"), believes="it corrects the layer",
 )
 ex.wrong(
-    "the weights are not transposed",
-    "weight is (F, D), as in nn.Linear: x @ weight.T goes from D numbers to F.",
+    "two shapes do not fit",
+    "All matrices are stored as in nn.Linear: x @ weight.T in the layer; x @ down.T, then @ up.T, beside it.",
     ("weight.detach().T", "weight.detach()"), believes="x @ W is a layer",
     shows=lambda symptom: symptom.stage == "runs" and "cannot be multiplied" in symptom.case.outcome.error,
 )

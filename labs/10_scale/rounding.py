@@ -178,7 +178,7 @@ ex.wrong(
 )
 ex.wrong(
     "computed in half precision",
-    "float16 has three digits: a quotient near a half step goes to the wrong side. Compute in float32.",
+    "float16 has three digits: a quotient near a half step goes to the wrong side. Compute in double.",
     (EXACT, "weight.detach()"), believes="the type of the weights is good enough",
     shows=wrong_only_in_half_precision,
 )

@@ -108,7 +108,7 @@ def fails_on_gaps(symptom: Symptom) -> bool:
 COMMON = (
     Mistake(
         "the library does the work",
-        "The exercise asks for the very steps that this call hides. Its card says what you may use.",
+        "The exercise asks for the very steps that this call hides. Its text says what you may use.",
         shows=lambda symptom: symptom.stage == "allowed calls",
     ),
     Mistake(
