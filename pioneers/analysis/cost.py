@@ -44,6 +44,7 @@ def peak_bytes(call: Callable[[], object]) -> int:
         call: the work.
 
     Example:
+        >>> import torch
         >>> x = torch.zeros(1000)
         >>> peak_bytes(lambda: x + 1)  # 4 bytes each
         4000
