@@ -4,13 +4,16 @@ import ctypes
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import torch
 
 from pioneers.autograder.jail import Limits
@@ -92,11 +95,22 @@ def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Resu
         except BrokenProcessPool:
             return
         except (KeyboardInterrupt, GeneratorExit):  # what is being graded will be graded again
-            for process in multiprocessing.active_children():
-                process.kill()
+            _kill(multiprocessing.active_children())
             raise
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _kill(processes: Sequence[BaseProcess]) -> None:
+    """Kill processes of the pool and their jails, of which one may just be starting."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            worker = psutil.Process(process.pid)
+            worker.suspend()  # so that it starts nothing more
+            for jailed in worker.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    jailed.kill()
+            worker.kill()
 
 
 def _prepare(cohort: Cohort, grader: int) -> None:

@@ -94,7 +94,7 @@ def test_an_answer_that_does_not_compile_and_an_unknown_mistake_are_errors(ex) -
 
 def test_labs_are_found_by_their_numbers_and_their_exercises_by_their_files() -> None:
     folders = lab_folders()
-    assert sorted(folders) == [str(number) for number in range(1, len(folders) + 1)]
+    assert sorted(folders, key=int) == [str(number) for number in range(1, len(folders) + 1)]
     assert all(folder.parent == labs_folder() for folder in folders.values())
     assert len(drafts(folders["5"])) == len(exercise_files(folders["5"])) == 9
 
