@@ -243,7 +243,7 @@ def test_ctrl_c_ends_at_once_and_says_how_far_it_got(room, jail, tmp_path):
     begun = time.monotonic()
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     said = process.communicate()[1]
-    assert time.monotonic() - begun < 10  # on a busy machine; about one second on a quiet one
+    assert time.monotonic() - begun < 3
     assert process.returncode == 130
     assert "0 of 2 submissions are graded; the same command goes on" in said
     assert "Traceback" not in said
