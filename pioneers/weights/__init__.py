@@ -26,6 +26,7 @@ from pioneers.weights import (
     xlnet,
 )
 from pioneers.weights.hub import download
+from pioneers.weights.names import name_table
 from pioneers.weights.pretrained import from_pretrained, save_huggingface, save_pretrained
 from pioneers.weights.state_dict import to_ours, to_theirs
 from pioneers.weights.tokenizer import load_tokenizer, save_tokenizer
@@ -48,6 +49,7 @@ __all__ = [
     "load_tokenizer",
     "mae",
     "mixtral",
+    "name_table",
     "roberta",
     "save_huggingface",
     "save_pretrained",
