@@ -102,6 +102,7 @@ def test_layers_concern_the_pages_that_use_them(copy):
     again = changed(copy, "pioneers/layers/attention.py")
     assert {name for name in PAGES if name.startswith("lectures/")} - again == {
         "lectures/07_tokenization",
+        "lectures/07_tokenization_deeper",
         "lectures/11_electra_deeper",
     }
 

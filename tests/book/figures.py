@@ -295,10 +295,106 @@ def scaling():
     }
 
 
+def task_shapes():
+    first, second, third = (
+        ["It", " was", " late", "."],
+        [" He", " left", "."],
+        [" She", " stayed", " in", "."],
+    )
+    pair = [
+        {"asks": "Does the second follow?", "texts": [first, second]},
+        {"asks": "And here?", "texts": [third, first]},
+    ]
+    one = [{"asks": "Which?", "texts": [first]}, {"asks": "And this?", "texts": [third]}]
+    several = [{"asks": f"Which answer, {n}?", "texts": [first, second, third]} for n in range(2)]
+    names = {"classification": one, "entailment": pair, "similarity": pair, "multiple choice": several}
+    return {"shapes": [{"name": name, "examples": rows} for name, rows in names.items()], "longest": 14}
+
+
+def gaps():
+    def guess(here, other, p, rank):
+        return {"best": [[here, p], [other, 0.25]], "p": p if rank == 1 else 0.004, "rank": rank}
+
+    def text(*tokens):
+        def view(rank):
+            firsts = tokens if rank == 1 else ["of"] * len(tokens)
+            return [guess(first, "it", 0.5 + 0.03 * place, rank) for place, first in enumerate(firsts)]
+
+        return {"tokens": tokens, "guesses": [view(rank) for rank in (1, 7, 1234)]}
+
+    texts = [text("the", "cat", "##s", "sat"), text("a", "dog", "ran", "far", "away")]
+    views = ["both sides", "left only", "right only"]
+    return {"views": views, "vocabulary": 2048, "texts": texts, "start": [0, 2]}
+
+
+def reach():
+    kinds = {"RNN": (0.5, True), "LSTM": (0.7, True), "attention": (1.0, False)}
+    return {
+        "kinds": [
+            {"name": name, "shares": [share**k for k in range(31)], "chain": chain}
+            for name, (share, chain) in kinds.items()
+        ],
+        "start": 6,
+    }
+
+
+def sign_flips():
+    found = {"A": (2.0, 1.5, 3.5, 0.5, 2.5), "B": (1.25, -0.75, 2.5, -1.5, 0.25)}
+    return {"comparisons": [{"name": name, "differences": row} for name, row in found.items()]}
+
+
+def three_attentions():
+    return {
+        "source": ["A", "cat", "sleeps", "<pad>"],
+        "target": ["<start>", "Un", "chat", "dort"],
+        "next": ["Un", "chat", "dort", "<stop>"],
+        "pad": 1,
+        "asks": [1, 2],
+    }
+
+
+def two_heads():
+    torch.manual_seed(2)
+    weights = (3 * torch.randn(2, 3, 5, 5)).tril().exp().tril()
+    shares = (100 * weights / weights.sum(-1, keepdim=True)).round().int().tolist()
+    maps = [[[row[: t + 1] for t, row in enumerate(head)] for head in block] for block in shares]
+    return {"tokens": ["\n", "The", " cat", " s", "at"], "maps": maps, "start": [[0, 1], [1, 2], 3]}
+
+
+def online_softmax():
+    torch.manual_seed(3)
+    scores, values = 2 * torch.randn(11), torch.randn(11)
+    tokens = [f" w{j}" for j in range(11)]
+    return {"tokens": tokens, "scores": scores, "values": values, "tiles": [1, 3, 9], "start": 2}
+
+
+def objectives():
+    one = {
+        "name": "next token",
+        "tokens": ["a", "cat", "sat"],
+        "seen": [[1, 0, 0], [1, 1, 0], [1, 1, 1]],
+        "answers": ["cat", "sat", "down"],
+        "split": 3,
+    }
+    two = {
+        "name": "spans",
+        "tokens": ["a", "X", "down", "start", "X"],
+        "seen": [[1, 1, 1, 0, 0]] * 3 + [[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]],
+        "answers": ["", "", "", "X", "cat"],
+        "split": 3,
+    }
+    return {"objectives": [one, two]}
+
+
 MAKERS = (
+    two_heads, online_softmax,
+    sign_flips,
     softmax, attention, positions, bpe, cache, beam, block, rollout, patches, in_context,
     swin_windows, detections, corruption, augmentations, mae_masks, clip_matrix,
     preferences,
-    grpo, attention_patterns, experts, memory, scaling, lora,
+    grpo, attention_patterns, experts, memory, scaling, lora, task_shapes,
+    gaps,
+    reach, objectives,
+    three_attentions,
 )  # fmt: skip
 DATA = {maker.__name__: maker() for maker in MAKERS}

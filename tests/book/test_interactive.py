@@ -22,7 +22,7 @@ from .figures import DATA, PLACES, TIMES, TOKENS, WIDTHS, count_pairs, tiny_mae
 
 STOPS = """() => {
   const radios = new Set();
-  return [...document.querySelectorAll(".panel :is(input, button, [tabindex])")].filter(one => {
+  return [...document.querySelectorAll(".panel :is(input, button, select, [tabindex])")].filter(one => {
     const first = one.type !== "radio" || !radios.has(one.name);
     radios.add(one.name);
     return first && one.tabIndex >= 0;

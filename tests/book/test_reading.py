@@ -39,7 +39,7 @@ def test_the_search_finds(page, address, words):
 
 def test_a_hit_leads_to_its_section_and_shows_the_sentence(page, address):
     page.goto(f"{address}search.html?q=label smoothing")
-    hit = page.locator("#search-results li", has=page.locator("a[href*='lectures/06_transformer']"))
+    hit = page.locator("#search-results li", has=page.locator("a[href*='lectures/06_transformer_deeper']"))
     assert hit.count() == 1, "a page is listed once"
     hit.locator("a[href*='#label-smoothing']").wait_for()
     assert "> Label smoothing" in hit.inner_text()
@@ -52,8 +52,8 @@ def test_a_hit_leads_to_its_section_and_shows_the_sentence(page, address):
     start = field.evaluate("field => parseFloat(getComputedStyle(field).paddingLeft)")
     assert icon["x"] + icon["width"] <= field.bounding_box()["x"] + start, "the glass is on the query"
     hit.locator("a").first.click()
-    page.wait_for_url("**/06_transformer.html#label-smoothing*")
-    heading = page.locator("#label-smoothing-and-the-loss-that-cannot-be-beaten > h3")
+    page.wait_for_url("**/06_transformer_deeper.html#label-smoothing*")
+    heading = page.locator("#label-smoothing-and-the-loss-that-cannot-be-beaten > h2")
     assert 0 <= heading.bounding_box()["y"] < 400
 
 
@@ -82,7 +82,8 @@ def test_a_figure_enlarges(page, address):
     page.goto(f"{address}{PAGE}.html")
     for script in SCRIPTS:
         page.evaluate(script)
-    figure, button = (page.locator(f"article figure > {of}").first for of in ("img", ".enlarge"))
+    with_picture = page.locator("article figure:has(> img)").first  # the very first is a drawing
+    figure, button = (with_picture.locator(f"> {of}") for of in ("img", ".enlarge"))
     dialog = page.get_by_role("dialog", name="Enlarged figure")
     button.focus()
     page.keyboard.press("Enter")

@@ -21,6 +21,9 @@ NAMES = (
     "finetuning_rates",
     "gpt_ablation",
     "gpt_documents",
+    "gpt_lstm",
+    "gpt_tasks",
+    "gpt_tasks_rates",
     "growing_model",
     "grpo",
     "in_context",
@@ -37,6 +40,7 @@ NAMES = (
     "preferences",
     "pretraining_labels",
     "pretraining_rates",
+    "reading_time",
     "recipe",
     "scaling_budgets",
     "scaling_held_out",
@@ -46,6 +50,7 @@ NAMES = (
     "variations",
     "vit_convnet_grid",
     "vit_positions",
+    "vit_transfer",
     "vocabularies",
 )
 

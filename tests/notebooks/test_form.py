@@ -12,11 +12,7 @@ from nbformat.v4 import new_output
 
 ROOT = Path(__file__).parents[2]
 # Pages that do not have the form yet: this list may only become shorter.
-NOT_CONVERTED = {
-    "01_why_attention", "03_heads_kernels", "04_positions", "06_transformer",
-    "06_translation", "07_tokenization", "08_pretraining", "09_gpt_tasks", "10_bert",
-    "10_bert_tasks", "10_bert_evidence", "13_vit", "13_vit_evidence",
-}  # fmt: skip
+NOT_CONVERTED: set[str] = set()
 WITHOUT_DEEPER = [ROOT / "book" / "published_weights.md"]  # in the form, without a deeper page
 BUDGET = 40  # minutes; a deeper page may take twice as long
 COLUMNS = 76
