@@ -24,7 +24,7 @@ Interactive.figure("positions", "Positions in a score", (panel, data, say) => {
   const axes = make("g", {});
   const legend = make("p", { class: "legend" }, make("span", { class: "one" }, "━ query"), " ",
     make("span", { class: "two" }, "╍ key"), " Each dial is a pair of channels; the hands turn with the position.");
-  const title = make("p", { class: "legend" }, "The score of this query and this key at this distance, wherever the key stands:");
+  const title = make("p", { class: "legend" }, "The score of this query and this key at this distance, wherever the key is:");
   panel.append(kind.element, distance.element, place.element, base.element,
     drawing(4 * CELL, 2 * (CELL + 12), ...dials.map(dial => dial.element)), legend,
     title, drawing(CHART.width, CHART.height, axes, curve, marker));
