@@ -95,7 +95,7 @@ def test_no_module_is_imported_by_a_name_that_the_walk_cannot_read():
 def test_a_vit_concerns_no_page_about_gpt_alone(copy):
     again = changed(copy, "pioneers/models/vit.py")
     assert {"lectures/13_vit", "lectures/13_vit_evidence", "book/parameter_counts"} <= again
-    assert not {"lectures/09_gpt_tasks", "lectures/05_block"} & again
+    assert not {"lectures/09_in_context_deeper", "lectures/05_block"} & again
 
 
 def test_layers_concern_the_pages_that_use_them(copy):
@@ -134,7 +134,7 @@ def test_results_that_are_chosen_at_run_time_are_all_of_them():
 def test_data_count_where_they_are_named(files):
     weights = "pioneers/weights/bert_documents/model.safetensors"
     assert weights in files["lectures/10_bert"]
-    assert weights not in files["lectures/09_gpt_tasks"]
+    assert weights not in files["lectures/09_in_context_deeper"]
 
 
 def test_versions_count(copy):
