@@ -11,8 +11,6 @@ import pytest
 from nbformat.v4 import new_output
 
 ROOT = Path(__file__).parents[2]
-# Pages that do not have the form yet: this list may only become shorter.
-NOT_CONVERTED: set[str] = set()
 WITHOUT_DEEPER = [ROOT / "book" / "published_weights.md"]  # in the form, without a deeper page
 BUDGET = 40  # minutes; a deeper page may take twice as long
 COLUMNS = 76
@@ -146,11 +144,24 @@ def deeper_pages():
     return sorted((ROOT / "lectures").glob("*_deeper.md"))
 
 
-def test_the_list_only_becomes_shorter():
+def test_every_page_has_a_deeper_one():
     spines = {path.stem.removesuffix("_deeper") for path in deeper_pages()}
-    pages = {path.stem for path in (ROOT / "lectures").glob("*.md") if not path.stem.endswith("_deeper")}
-    assert not NOT_CONVERTED & spines, "they have a deeper page: take them off the list"
-    assert pages - spines == NOT_CONVERTED, "a new page has a deeper one beside it"
+    assert {path.stem for path in (ROOT / "lectures").glob("*.md") if path not in deeper_pages()} == spines
+
+
+FAMILIES = re.compile(r"09_(in_context|todays)|1[12]_|13_(?!vit)|1[45]_")  # read after the pioneers
+
+
+def test_the_path_to_gpt_and_the_pioneers_can_be_read_in_ten_hours(own):
+    if not (ROOT / "_build" / ".jupyter_cache").is_dir():
+        pytest.skip("the book is not built: run `make book`")
+    names = re.findall(r"file: lectures/(\w+)", (ROOT / "_toc.yml").read_text())
+    spines = [name for name in names if not name.endswith("_deeper") and not FAMILIES.match(name)]
+    minutes = {name: own[1].minutes(ROOT / "lectures" / f"{name}.md") for name in spines}
+    to_gpt = spines[: spines.index("09_gpt") + 1]
+    to_gpt.remove("08_pretraining")  # the page before GPT, of the second part
+    assert sum(minutes[name] for name in to_gpt) <= 6 * 60, minutes
+    assert len(spines) == 17 and sum(minutes.values()) <= 10 * 60, minutes
 
 
 def test_converted_pages_have_the_form(own):
