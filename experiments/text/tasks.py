@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from experiments.text.more_tasks import next_sentence_pairs
 from pioneers.data import (
     LabelledText,
     TruncatedPair,
     docstring_packages,
     documents,
     mrpc,
-    next_sentence_pairs,
     sst2,
     truncated_choice,
     truncated_classification,

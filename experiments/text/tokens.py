@@ -12,13 +12,12 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 
 from experiments.text.finetuning import STEPS, finetune, marks, on_device, states, train
+from experiments.text.more_tasks import cloze_questions, punctuation
 from experiments.text.pretraining import SEQ_LEN, vocabulary
 from experiments.text.tasks import drawn, part
 from pioneers.analysis import exact_match, overlap_f1
 from pioneers.data import (
-    cloze_questions,
     code_words,
-    punctuation,
     sentence_boundary_qa,
     squad2,
     ud_english_ewt,

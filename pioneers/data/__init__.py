@@ -36,12 +36,8 @@ from pioneers.data.sums import (
 )
 from pioneers.data.tasks import (
     Choice,
-    cloze_questions,
     code_words,
-    continuations,
     docstring_packages,
-    next_sentence_pairs,
-    punctuation,
     sentence_boundary_qa,
 )
 from pioneers.data.text import RandomWindows, split_text
@@ -81,9 +77,7 @@ __all__ = [
     "captioned_digits",
     "check_sum",
     "cifar10",
-    "cloze_questions",
     "code_words",
-    "continuations",
     "decode_sums",
     "digit_captions",
     "digit_scenes",
@@ -103,10 +97,8 @@ __all__ = [
     "mnist",
     "mrpc",
     "multi30k",
-    "next_sentence_pairs",
     "photograph_parts",
     "photographs",
-    "punctuation",
     "pupil_answers",
     "sentence_boundary_qa",
     "split_text",
