@@ -31,7 +31,7 @@ Interactive.figure("gaps", "Hide a word, and a BERT guesses it", (panel, data, s
     const { tokens, guesses } = texts[text.value], gap = hidden.value, { best, p, rank } = guesses[view.value][gap];
     buttons.forEach((button, i) => {
       button.textContent = i === gap ? "[MASK]" : away(i, gap) ? "·" : tokens[i];
-      button.setAttribute("aria-label", i === gap ? `${tokens[i]}, hidden` : tokens[i]);
+      button.setAttribute("aria-label", i === gap ? `[MASK] in place of ${tokens[i]}` : tokens[i]);
     });
     best.forEach(([token, share], i) => {
       lines[i].name.textContent = token;

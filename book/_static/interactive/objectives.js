@@ -25,7 +25,7 @@ Interactive.figure("objectives", "Three objectives of pretraining", (panel, data
   function update() {
     const { name, tokens, seen, answers, split } = objectives[kind.value], t = place.value, n = tokens.length;
     text.replaceChildren(...tokens.map((token, s) => make("span", {
-      class: `piece${s === t ? " made" : seen[t][s] ? " new" : ""}`, style: seen[t][s] || s === t ? "" : "opacity: 0.45",
+      class: `piece${s === t ? " made" : seen[t][s] ? " new" : ""}`, style: seen[t][s] || s === t ? "" : "opacity: 0.75",
     }, token)));
     cells.forEach((cell, i) => {
       const [row, column] = [Math.floor(i / n), i % n], hue = row === t && column === t ? "--two" : "--one";
