@@ -4,7 +4,6 @@ import ctypes
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -107,25 +106,11 @@ def _kill(processes: Sequence[BaseProcess]) -> None:
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             worker = psutil.Process(process.pid)
-            worker.suspend()  # so that it starts nothing more, as soon as the signal has arrived
-            while (stopped := worker.status() == psutil.STATUS_STOPPED) is False or _living(worker):
-                for jailed in _living(worker):
-                    with suppress(psutil.NoSuchProcess):
-                        jailed.kill()
-                time.sleep(0.001 if stopped else 0.01)
+            worker.suspend()  # so that it starts nothing more
+            for jailed in worker.children(recursive=True):
+                with suppress(psutil.NoSuchProcess):
+                    jailed.kill()
             worker.kill()
-
-
-def _living(worker: psutil.Process) -> list[psutil.Process]:
-    """What a process has started, directly or not, and is not dead yet."""
-    return [child for child in worker.children(recursive=True) if child.is_running() and not _is_dead(child)]
-
-
-def _is_dead(process: psutil.Process) -> bool:
-    try:
-        return bool(process.status() == psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return True
 
 
 def _prepare(cohort: Cohort, grader: int) -> None:
