@@ -26,7 +26,7 @@ from pioneers.weights import (
     xlnet,
 )
 from pioneers.weights.hub import download
-from pioneers.weights.names import name_table
+from pioneers.weights.names import name_table, table_of_names
 from pioneers.weights.pretrained import from_pretrained, save_huggingface, save_pretrained
 from pioneers.weights.state_dict import to_ours, to_theirs
 from pioneers.weights.tokenizer import load_tokenizer, save_tokenizer
@@ -58,6 +58,7 @@ __all__ = [
     "swin_torchvision",
     "swin_v2",
     "t5",
+    "table_of_names",
     "to_ours",
     "to_theirs",
     "vit",

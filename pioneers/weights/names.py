@@ -1,5 +1,7 @@
 """The names of a model's parameters here and in another library, side by side."""
 
+from collections.abc import Iterable
+
 from torch import nn
 
 from pioneers.weights.registry import layout_of
@@ -25,10 +27,25 @@ def name_table(model: nn.Module) -> str:
     layout = layout_of(model)
     if layout is None:
         raise ValueError(f"no other library that is read here has a {type(model).__name__}")
+    return table_of_names(layout.tensors, layout.architecture)
+
+
+def table_of_names(tensors: Iterable[Rename], architecture: str) -> str:
+    """Write the same table from the rows of a model whose other half, such as a backbone, is not in them.
+
+    Args:
+        tensors: a row for each tensor.
+        architecture: the class of the other library.
+
+    Example:
+        >>> from pioneers.weights.detr import TENSORS
+        >>> print(table_of_names(TENSORS, "DetrForObjectDetection").splitlines()[3])
+        | `proj` | `model.input_projection` |  |
+    """
     layers: dict[tuple[str, ...], list[Rename]] = {}
-    for row in layout.tensors:
+    for row in tensors:
         layers.setdefault(_without((row.theirs, *filter(None, row.ours))), []).append(row)
-    lines = [f"| here | in `{layout.architecture}` | what differs |", "|---|---|---|"]
+    lines = [f"| here | in `{architecture}` | what differs |", "|---|---|---|"]
     for names, rows in layers.items():
         theirs, *ours = names if len(rows) > 1 else (rows[0].theirs, *filter(None, rows[0].ours))
         lines.append(f"| {'<br>'.join(map(_shown, ours))} | {_shown(theirs)} | {_difference(rows[0])} |")
