@@ -25,6 +25,7 @@ from pioneers.data.public import (
     tiny_shakespeare,
     ud_english_ewt,
 )
+from pioneers.data.records import Record, is_table, read_records
 from pioneers.data.scenes import Scenes, digit_scenes, photograph_parts
 from pioneers.data.sums import (
     check_sum,
@@ -69,6 +70,7 @@ __all__ = [
     "RandomPairs",
     "RandomRows",
     "RandomWindows",
+    "Record",
     "RegressionPrompts",
     "Scenes",
     "TaggedSentence",
@@ -93,6 +95,7 @@ __all__ = [
     "image_folder",
     "imdb_reviews",
     "instructions",
+    "is_table",
     "language_reference",
     "mnist",
     "mrpc",
@@ -100,6 +103,7 @@ __all__ = [
     "photograph_parts",
     "photographs",
     "pupil_answers",
+    "read_records",
     "sentence_boundary_qa",
     "split_text",
     "squad2",

@@ -1,8 +1,6 @@
 """Readers of the data sets' file formats; errors name the file and, if possible, the line."""
 
-import gzip
 import json
-import zlib
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+
+from pioneers.data.streams import open_bytes, text_blocks
 
 
 def read_bytes(path: str | Path) -> bytes:
@@ -19,17 +19,8 @@ def read_bytes(path: str | Path) -> bytes:
         FileNotFoundError: there is no such file.
         ValueError: the gzip file is truncated or damaged.
     """
-    path = Path(path)
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise FileNotFoundError(f"{path.absolute()} {what}; correct the path")
-    raw = path.read_bytes()
-    if path.suffix != ".gz":
-        return raw
-    try:
-        return gzip.decompress(raw)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is a truncated or damaged gzip file ({error}); get it again") from error
+    with open_bytes(path) as stream:
+        return stream.read()
 
 
 def text_file(path: str | Path) -> str:
@@ -39,14 +30,7 @@ def text_file(path: str | Path) -> str:
         FileNotFoundError: there is no such file.
         ValueError: the file is empty or not UTF-8; the message says where.
     """
-    raw = read_bytes(path)
-    try:
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = raw[: error.start].count(b"\n") + 1
-        raise ValueError(
-            f"{path}, line {line}: byte 0x{raw[error.start]:02x} is not UTF-8; save the file again as UTF-8"
-        ) from error
+    text = "".join(text_blocks(path))
     if not text.strip():
         raise ValueError(f"{path} contains no text; choose another file")
     return text
