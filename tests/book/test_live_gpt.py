@@ -1,5 +1,6 @@
 """The GPT that runs in the page: its numbers are those of torch, and it obeys mouse and keyboard."""
 
+import dataclasses
 import json
 import os
 import re
@@ -27,7 +28,7 @@ PAGE = f"""<!doctype html><html lang="en" data-theme="light"><meta charset="utf-
 HELPERS = """
 window.get = async path => (await fetch(path));
 window.model = async (path, config) =>
-  new LiveGPT.Model(config, LiveGPT.readTensors(await (await get(path)).arrayBuffer()));
+  new LiveGPT.Model(config, Live.readTensors(await (await get(path)).arrayBuffer()));
 "ready";
 """
 STRANGE = [
@@ -67,15 +68,16 @@ def numbers(browser, site):
     """A page with the model's script only."""
     page = browser.new_page()
     page.goto(f"{site[0]}page.html")
-    page.add_script_tag(url="_static/interactive/gpt_model.js")
+    for script in ("live", "gpt_model"):
+        page.add_script_tag(url=f"_static/interactive/{script}.js")
     page.evaluate(HELPERS)
     yield page
     page.close()
 
 
 def test_it_is_small(root, live):
-    scripts = (root / "book" / "_static" / "interactive").glob("gpt*.js")
-    assert sum(len(path.read_text().splitlines()) for path in scripts) < 400
+    scripts = [root / "book" / "_static" / "interactive" / f"{name}.js" for name in ("live", "gpt_model", "gpt")]
+    assert sum(len(path.read_text().splitlines()) for path in scripts) < 460
     assert max(path.stat().st_size for path in live.iterdir()) <= 2.1e6
 
 
@@ -114,7 +116,7 @@ def test_logits_are_those_of_torch(numbers, site, switch):
           if (off === "heads") switches.heads[1][2] = false; else switches[off] = false;
           return texts.map(ids => { small.read(ids, switches); return small.logits.map(z => [...z]); });
         }""",
-        [{"num_layers": 3, "num_heads": 5, "max_seq_len": 23, "d_model": 15}, texts, switch],
+        [dataclasses.asdict(model.config), texts, switch],
     )
     for ours, theirs in zip(found, expected, strict=True):
         size = theirs.abs().max().clamp(min=1)

@@ -3,7 +3,8 @@
 const Interactive = (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const DRAWN = new Set(["svg", "g", "line", "path", "circle", "rect", "text", "polyline", "title"]);
-  const figures = new Map();
+  const home = document.currentScript.src;
+  const figures = new Map(), scripts = new Map();
   let count = 0;
   const fresh = () => `interactive-${++count}`;
 
@@ -129,6 +130,24 @@ const Interactive = (() => {
     return x.toFixed(size < 0.1 && size !== 0 ? 3 : size < 10 ? 2 : size < 100 ? 1 : 0);
   }
 
+  /** Load a script, its path relative to this one's, unless that is done. */
+  function script(file) {
+    if (!scripts.has(file)) scripts.set(file, new Promise((resolve, reject) => {
+      const onerror = () => reject(new Error(`${file} is missing`));
+      document.head.append(make("script", { src: new URL(file, home), onload: resolve, onerror }));
+    }));
+    return scripts.get(file);
+  }
+
+  /** Fetch a figure's model when the reader first comes near it, not with the page. Returns what does so at once. */
+  function whenNear(panel, say, start) {
+    let begun;
+    const begin = () => (begun ??= start().catch(error => say(`The model could not be loaded: ${error.message}`)));
+    for (const sign of ["pointerenter", "focusin"]) panel.addEventListener(sign, begin);
+    addEventListener("scroll", begin, { once: true, passive: true });
+    return begin;
+  }
+
   /** Register what draws a figure: a function of the panel, the data, and `say`, which writes the sentence below. */
   function figure(name, title, draw) {
     figures.set(name, { title, draw });
@@ -144,5 +163,5 @@ const Interactive = (() => {
     place.classList.add("live");
   }
 
-  return { make, drawing, slider, stepper, choice, check, row, bar, range, digits, figure, mount };
+  return { make, drawing, slider, stepper, choice, check, row, bar, range, digits, script, whenNear, figure, mount };
 })();

@@ -7,18 +7,13 @@
     if (!answer.ok) throw new Error(`${file}: ${answer.status}`);
     return answer;
   };
-  const script = file => new Promise((resolve, reject) => {
-    const element = document.createElement("script");
-    Object.assign(element, { src: new URL(file, here), onload: resolve, onerror: reject });
-    document.head.append(element);
-  });
   const percent = p => `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;
   const quoted = piece => `“${piece.replaceAll("\n", "↵")}”`;
 
   Interactive.figure("gpt", "A GPT in this page", (panel, data, say) => {
-    const { make, slider, choice, check, row, bar, range } = Interactive;
+    const { make, slider, choice, check, row, bar, range, script, whenNear } = Interactive;
     const WRITTEN = 24, SHOWN = 8, models = new Map();
-    let about, tokenizer, model, intact, switches, ids, chosen, head, block, begun, quiet, writing = false;
+    let about, tokenizer, model, intact, switches, ids, chosen, head, block, quiet, writing = false;
 
     const prompt = make("textarea", { id: "live-prompt", rows: 3, spellcheck: "false", oninput: edit });
     prompt.value = data.prompt;
@@ -41,17 +36,15 @@
 
     const announce = text => { clearTimeout(quiet); quiet = setTimeout(say, 400, text); };
 
-    /** Fetch the model when the reader first comes near it, not with the page. */
-    const begin = () => (begun ??= start().catch(error => say(`The model could not be loaded: ${error.message}`)));
-
     async function start() {
       if (location.protocol === "file:") {
         say("This copy was opened from a disk, where browsers let no page read the model’s file. Serve the folder: python -m http.server");
         return;
       }
       say("The model is on its way.");
-      [about, tokenizer] = await Promise.all([ask("model.json"), ask("tokenizer.json"), script("gpt_model.js")]
-        .map(async (answer, i) => (i < 2 ? (await answer).json() : answer)));
+      [about, tokenizer] = await Promise.all(["model.json", "tokenizer.json"].map(async file => (await ask(file)).json()));
+      await script("live.js");
+      await script("gpt_model.js");
       tokenizer = new LiveGPT.Tokenizer(tokenizer);
       switches = LiveGPT.everything(about.config);
       controls(about.config);
@@ -61,7 +54,7 @@
     /** One of the checkpoints of the training. */
     async function load(i) {
       if (!models.has(i)) {
-        const tensors = LiveGPT.readTensors(await (await ask(about.checkpoints[i].file)).arrayBuffer());
+        const tensors = Live.readTensors(await (await ask(about.checkpoints[i].file)).arrayBuffer());
         models.set(i, range(2).map(() => new LiveGPT.Model(about.config, tensors)));
       }
       [model, intact] = models.get(i); // the second keeps all its parts
@@ -161,8 +154,7 @@
       if (ids.length >= about.config.max_seq_len) announce(`The model reads at most ${about.config.max_seq_len} tokens, and the text has reached this length.`);
     }
 
+    const begin = whenNear(panel, say, start);
     say(data.first);
-    for (const sign of ["pointerenter", "focusin"]) panel.addEventListener(sign, begin);
-    addEventListener("scroll", begin, { once: true, passive: true });
   });
 }
