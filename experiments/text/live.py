@@ -1,5 +1,6 @@
-"""The files of the GPT that runs in the browser: int8 rows with a scale each, as safetensors."""
+"""The files of the models that run in the browser: int8 rows with a scale each, as safetensors."""
 
+import base64
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
@@ -8,8 +9,8 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
-from safetensors.torch import save_file
-from torch import Tensor
+from safetensors.torch import save, save_file
+from torch import Tensor, nn
 
 from pioneers.models import GPT, GPTConfig
 from pioneers.tokenizers import ByteLevelBPE
@@ -28,14 +29,40 @@ def export(model: GPT, path: Path, *, step: int = 0, precision: str = "int8") ->
         precision: ``"int8"``: each row of a matrix is rounded to integers from -127 to 127 times a scale of
             its own, ``NAME.scale``. ``"fp32"``: as it is.
     """
-    tensors: dict[str, Tensor] = {}
-    for name, weights in model.named_parameters():
-        tensors[name] = weights.detach().float()
-        if precision == "int8" and weights.ndim == 2:
-            tensors[name], tensors[f"{name}.scale"] = quantize(tensors[name])
     metadata = {"config": json.dumps(dataclasses.asdict(model.config)), "step": str(step)}
     path.parent.mkdir(parents=True, exist_ok=True)
-    save_file(tensors, path, metadata)
+    save_file(packed(model, precision), path, metadata)
+
+
+def export_script(
+    model: nn.Module, path: Path, *, without: tuple[str, ...] = (), precision: str = "int8", **more: Any
+) -> None:
+    """Write a model as a script, which a browser loads from a disk as well as from a server.
+
+    Args:
+        model: one with a ``config``.
+        path: of the file; the script puts the model into ``Live.models`` under the name of the file.
+        without: what the names of tensors begin with that are left out.
+        precision: as in :func:`export`.
+        more: what is kept beside the weights, such as a vocabulary.
+    """
+    tensors = {
+        name: weights for name, weights in packed(model, precision).items() if not name.startswith(without)
+    }
+    weights = base64.b64encode(save(tensors)).decode()
+    held = {"config": dataclasses.asdict(model.config), **more, "weights": weights}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"Live.models.{path.stem} = {json.dumps(held, ensure_ascii=False)};\n", encoding="utf-8")
+
+
+def packed(model: nn.Module, precision: str) -> dict[str, Tensor]:
+    """The weights by name, the filters of a convolution as rows of a matrix."""
+    tensors: dict[str, Tensor] = {}
+    for name, weights in model.named_parameters():
+        tensors[name] = weights.detach().float().flatten(1) if weights.ndim > 1 else weights.detach().float()
+        if precision == "int8" and weights.ndim > 1:
+            tensors[name], tensors[f"{name}.scale"] = quantize(tensors[name])
+    return tensors
 
 
 def quantize(weights: Tensor) -> tuple[Tensor, Tensor]:

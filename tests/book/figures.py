@@ -312,19 +312,12 @@ def task_shapes():
 
 
 def gaps():
-    def guess(here, other, p, rank):
-        return {"best": [[here, p], [other, 0.25]], "p": p if rank == 1 else 0.004, "rank": rank}
-
-    def text(*tokens):
-        def view(rank):
-            firsts = tokens if rank == 1 else ["of"] * len(tokens)
-            return [guess(first, "it", 0.5 + 0.03 * place, rank) for place, first in enumerate(firsts)]
-
-        return {"tokens": tokens, "guesses": [view(rank) for rank in (1, 7, 1234)]}
-
-    texts = [text("the", "cat", "##s", "sat"), text("a", "dog", "ran", "far", "away")]
-    views = ["both sides", "left only", "right only"]
-    return {"views": views, "vocabulary": 2048, "texts": texts, "start": [0, 2]}
+    return {
+        "sentences": ["Return the number of bytes written to the file.", "It can be read only once."],
+        "views": ["both sides", "left only", "right only"],
+        "start": [0, 2],
+        "first": "The model is loaded when you come near.",
+    }
 
 
 def reach():

@@ -76,7 +76,9 @@ def numbers(browser, site):
 
 
 def test_it_is_small(root, live):
-    scripts = [root / "book" / "_static" / "interactive" / f"{name}.js" for name in ("live", "gpt_model", "gpt")]
+    scripts = [
+        root / "book" / "_static" / "interactive" / f"{name}.js" for name in ("live", "gpt_model", "gpt")
+    ]
     assert sum(len(path.read_text().splitlines()) for path in scripts) < 460
     assert max(path.stat().st_size for path in live.iterdir()) <= 2.1e6
 

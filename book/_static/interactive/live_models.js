@@ -1,0 +1,53 @@
+"use strict";
+// Models that run in a page beside the GPT: what they do before and after the blocks of `live.js`, and their tokenizers.
+const LiveModels = (() => {
+  /** An encoder that says which token belongs at a place. */
+  class BERT extends Live.Network {
+    constructor(config, tensors) {
+      super({ ...config, norm_placement: "post" }, tensors);
+    }
+
+    /** Logits (V,) for one place of a single text; sees(t, s): whether t may look at s. */
+    logits(ids, place, sees) {
+      const { d_model: D, activation } = this.config;
+      let x = Live.add(this.rows("bert.embed.token.weight", ids), this.rows("bert.embed.position.table", [...ids.keys()]));
+      x = Live.add(x, this.rows("bert.embed.segment.weight", ids.map(() => 0)));
+      x = this.stack("bert.stack", this.norm(x, "bert.embed.norm"), { sees }); // (T, D)
+      const asked = this.linear(x.subarray(place * D, (place + 1) * D), "masked_lm.transform").map(Live.activations[activation]);
+      const table = { weight: this.tensors["bert.embed.token.weight"], bias: this.tensors["masked_lm.lm_head.bias"] };
+      return Live.linear(this.norm(asked, "masked_lm.norm"), table);
+    }
+  }
+
+  /** BERT's tokenizer: lower case without accents, then the longest pieces of the vocabulary. */
+  class WordPiece {
+    constructor(vocab) {
+      Object.assign(this, { vocab, ids: new Map(vocab.map((piece, id) => [piece, id])) });
+    }
+
+    encode(text) {
+      const chinese = "\\u3400-\\u4DBF\\u4E00-\\u9FFF\\uF900-\\uFAFF\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2B73F}\\u{2B740}-\\u{2B81F}\\u{2B820}-\\u{2CEAF}\\u{2F800}-\\u{2FA1F}";
+      const alone = `\\p{P}!-\\/:-@\\[-\`\\{-~${chinese}`;
+      const plain = char => char.normalize("NFD").replace(/\p{Mn}/gu, "");
+      return (text.match(/[^\t\n\r\p{Z}]+/gu) || []).flatMap(word => {
+        const kept = [...word.replace(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\uFFFD]/gu, "")];
+        const normal = kept.map(char => [...plain(char)].map(letter => letter.toLowerCase()).join("")).join("");
+        return (normal.match(new RegExp(`[${alone}]|[^${alone}]+`, "gu")) || []).flatMap(token => this.spell([...token]));
+      });
+    }
+
+    spell(letters) {
+      const ids = [], unknown = [this.ids.get("[UNK]")];
+      for (let start = 0; start < letters.length;) {
+        let end = letters.length, piece;
+        while (end > start && (piece = this.ids.get((start ? "##" : "") + letters.slice(start, end).join(""))) === undefined) end--;
+        if (end === start || letters.length > 100) return unknown;
+        ids.push(piece);
+        start = end;
+      }
+      return ids;
+    }
+  }
+
+  return { BERT, WordPiece };
+})();
