@@ -120,6 +120,17 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
 """, believes="the book's package may be called",
 )
 
+ex.builds_on("1.3")
+ex.builds_on(
+    "1.3 1.5 1.7 1.8",
+    source="""
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    q, k, v = (split_heads(x @ w, num_heads) for w in (w_q, w_k, w_v))
+    heads = attention(q, k, v) if mask is None else masked_attention(q, k, v, mask)
+    return merge_heads(heads) @ w_o
+""",
+)
+
 ex.right(
     "one head after the other",
     source="""

@@ -6,6 +6,7 @@ The result is a choice, so boxes and scores are drawn so that every mistake chan
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import breaks
 
 ANSWER = '''
 from scipy.optimize import linear_sum_assignment
@@ -195,9 +196,10 @@ ex.wrong(
     (".abs().sum(-1)", ".square().sum(-1).sqrt()"), believes="a distance is Euclidean",
 )
 ex.wrong(
-    "the inputs may carry a gradient",
+    "a tensor with a gradient given to SciPy",
     "SciPy takes no tensor with a gradient: cost.detach().cpu().",
     ("cost.detach().cpu().numpy()", "cost.cpu().numpy()"), believes="predictions are numbers",
+    shows=breaks("the inputs may carry a gradient"),
 )
 ex.wrong(
     "the library does the work",

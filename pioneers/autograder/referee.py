@@ -19,11 +19,10 @@ from pioneers.autograder.session import Calls, Session
 from pioneers.autograder.skeleton import Skeleton, about, is_answer, is_check, is_manual, points
 from pioneers.autograder.submission import Flag
 from pioneers.autograder.worker import WorkerLost
-from pioneers.checks import Failure, Probe, explain, find
+from pioneers.checks import Failure, Probe, advice, explain, find
 from pioneers.checks.exercise import Exercise
 from pioneers.checks.judge import first_failure
-from pioneers.checks.report import headline, wrap
-from pioneers.checks.sections import reread
+from pioneers.checks.report import headline
 
 SETUP = "setup"  # the cell of a lab whose imports its check cells use
 Asked = list[tuple[str, Sequence[Probe] | None]]
@@ -185,13 +184,7 @@ def _discreetly(exercise: Exercise, failure: Failure) -> str:
         f"{headline(exercise)} passes the checks in the notebook, but not all of the hidden ones.",
         f"Stopped at: {failure.stage}.",
     ]
-    if failure.diagnosis:
-        lines += [
-            wrap(f"This looks like: {failure.diagnosis.name}.", "  "),
-            wrap(failure.diagnosis.why, "  "),
-            f"  Reread: {reread(failure.diagnosis.section, failure.diagnosis.equation)}",
-        ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *advice(failure)])
 
 
 def _verdict(mark: Mark) -> NotebookNode:

@@ -10,13 +10,14 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pioneers.checks.exercise import Exercise, Probe
 from pioneers.checks.judge import Failure, first_failure
 from pioneers.checks.loading import find, numbers
 from pioneers.checks.report import headline, wrap
-from pioneers.checks.run import parameters_of, runner
+from pioneers.checks.run import arrange, parameters_of, runner
 from pioneers.checks.sections import reread
 
 __all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
@@ -50,12 +51,17 @@ def check(
         probes: the hidden probes, to use instead of the public ones.
 
     Raises:
-        CheckFailed: the answer did not pass.
+        CheckFailed: the answer did not pass. ``check.last`` then holds the arguments of the public call that
+            failed, by name.
     """
     exercise = find(key)
     if answer is None:
         answer = sys._getframe(1).f_globals.get(exercise.name)
     failure = examine(exercise, answer, probes)
+    if failure and failure.probe and probes is None:
+        vars(check)["last"] = arrange(failure.probe)
+        again = f"Call again: {exercise.name}(**check.last)"
+        raise CheckFailed(exercise, replace(failure, what=(*failure.what, again)))
     if failure:
         raise CheckFailed(exercise, failure)
     done = f"all checks passed ({exercise.points} points)" if probes is None else "hidden probes passed too"
@@ -93,11 +99,16 @@ def explain(exercise: Exercise, failure: Failure) -> str:
     """Return the text that tells a student about a failure."""
     lines = [f"{headline(exercise)} does not pass yet. Stopped at: {failure.stage}.", ""]
     lines += [wrap(line, "  ") for line in failure.what]
-    if failure.diagnosis:
-        lines += [
-            "",
-            wrap(f"This looks like: {failure.diagnosis.name}.", "  "),
-            wrap(failure.diagnosis.why, "  "),
-            f"  Reread: {reread(failure.diagnosis.section, failure.diagnosis.equation)}",
-        ]
-    return "\n".join(lines)
+    said = advice(failure)
+    return "\n".join([*lines, *([""] if said else []), *said])
+
+
+def advice(failure: Failure) -> list[str]:
+    """Return lines that name the mistake behind a failure, if it is known, and say what to reread."""
+    known = failure.diagnosis
+    section, equation = (known.section, known.equation) if known else (failure.section, failure.equation)
+    lines = [f"  Reread: {reread(section, equation)}"] if section else []
+    if known:
+        name = f"{known.name} (exercise {known.origin})" if known.origin else known.name
+        lines = [wrap(f"This looks like: {name}.", "  "), wrap(known.why, "  "), *lines]
+    return lines

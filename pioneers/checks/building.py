@@ -50,6 +50,8 @@ class Draft:
         rights: the right answers added so far.
         mistakes: the named mistakes added so far.
         laws: the laws added so far.
+        edits: the edits of the wrong answers added so far, with the names of their mistakes.
+        links: the exercises that it builds on, each time with an answer that calls theirs, or none.
     """
 
     key: str
@@ -65,6 +67,8 @@ class Draft:
     rights: list[Right] = field(default_factory=list)
     mistakes: list[Mistake] = field(default_factory=list)
     laws: list[Law] = field(default_factory=list)
+    edits: list[tuple[str, Edit]] = field(default_factory=list)
+    links: list[tuple[list[str], str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.answer = self.answer.strip() + "\n"
@@ -169,6 +173,7 @@ class Draft:
         known = {mistake.name for mistake in (*self.mistakes, *COMMON)}
         if not why and name not in known:
             raise ValueError(f"{self.key}: no mistake is called {name!r}; say why it is one")
+        self.edits += [(name, edit) for edit in edits]
         self.wrongs += [Wrong(believes or name, name, answer) for answer in answers]
         if shows:
             self.mistakes.append(Mistake(name, why, None, shows, section, equation))
@@ -179,6 +184,17 @@ class Draft:
     def right(self, how: str, *edits: Edit, source: str = "") -> None:
         """Add right answers written in another way (``how``): ``edits``, or a ``source`` of their own."""
         self.rights += [Right(how, answer) for answer in self._answers(edits, source)]
+
+    def builds_on(self, keys: str, edit: Edit | None = None, *, source: str = "") -> None:
+        """Name the mistakes of earlier exercises here too: by default, those whose edits fit this answer.
+
+        Args:
+            keys: the numbers of those exercises, as in ``"1.7 1.8"``.
+            edit: an edit of the answer after which it calls their functions by name.
+            source: instead, another answer that calls them.
+        """
+        answers = self._answers([edit] if edit else [], source)
+        self.links.append((keys.split(), answers[0] if answers else ""))
 
     def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
         answers = [edited(self.answer, edit) for edit in edits] + ([source.strip() + "\n"] if source else [])

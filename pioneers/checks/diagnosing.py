@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
-from pioneers.checks.exercise import Exercise, Mistake, Outcome, Symptom, is_real
+from pioneers.checks.exercise import Exercise, Law, Mistake, Outcome, Run, Symptom, is_real
 from pioneers.checks.run import call
 from pioneers.checks.tolerance import TOLERANCE, close
+
+TOLD_BY_RESULTS = ("runs", "shape", "dtype", "finite", "value", "gradient", "law")
 
 
 @dataclass(frozen=True)
@@ -18,12 +21,14 @@ class Diagnosis:
         why: the reason why it is one.
         section: the anchor of the lecture section to reread.
         equation: the label of the equation to reread.
+        origin: the number of the earlier exercise that the mistake comes from, if it is not this one's.
     """
 
     name: str
     why: str
     section: str
     equation: str
+    origin: str = ""
 
 
 def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
@@ -31,16 +36,35 @@ def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
     for mistake in (*exercise.mistakes, *COMMON):
         if mistake.shows(symptom) if mistake.shows else _is_twin(mistake, symptom):
             section, equation = mistake.section or exercise.section, mistake.equation or exercise.equation
-            return Diagnosis(mistake.name, mistake.why, section, equation)
+            return Diagnosis(mistake.name, mistake.why, section, equation, mistake.origin)
     return None
 
 
 def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
     """Return whether the answer gave the results of a function with this mistake on every probe."""
     twin = mistake.twin
-    if twin is None or symptom.stage not in ("runs", "shape", "dtype", "finite", "value"):
+    if twin is None or symptom.stage not in TOLD_BY_RESULTS:
         return False
-    return all(_same(case.outcome, call(twin, case.probe)) for case in symptom.cases)
+    if symptom.law:
+        return _breaks_alike(symptom.law, symptom.sides, lambda probe: call(twin, probe))
+    both = ((case.outcome, call(twin, case.probe)) for case in symptom.cases)
+    return all(_same(*pair) and (symptom.stage != "gradient" or _same_gradients(*pair)) for pair in both)
+
+
+def _breaks_alike(law: Law, sides: tuple[Tensor, ...], run: Run) -> bool:
+    """Return whether the two ``sides`` of a law are those of the function behind ``run``."""
+    try:
+        theirs = law.sides(run)
+    except (ValueError, RuntimeError):  # a function with a mistake may fail where the answer does not
+        return False
+    return bool(sides) and all(
+        a.shape == b.shape and close(a, b, a.dtype) for a, b in zip(sides, theirs, strict=True)
+    )
+
+
+def _same_gradients(got: Outcome, twin: Outcome) -> bool:
+    pairs = [(got.grads.get(name), grad) for name, grad in twin.grads.items()]
+    return all(a is b if a is None or b is None else close(a, b, a.dtype, slack=10) for a, b in pairs)
 
 
 def _same(got: Outcome, twin: Outcome) -> bool:
@@ -91,7 +115,15 @@ def loses_precision(symptom: Symptom) -> bool:
 
 def cuts_gradient(symptom: Symptom) -> bool:
     """Return whether no gradient reaches an input that the result depends on."""
-    return symptom.stage == "gradient" and None in symptom.case.outcome.grads.values()
+    outcome = symptom.case.outcome
+    if symptom.stage != "gradient" or None not in outcome.grads.values():
+        return False
+    return not outcome.backward or "numpy()" in outcome.backward
+
+
+def breaks_backward(symptom: Symptom) -> bool:
+    """Return whether a step in place destroyed numbers that the backward pass needs."""
+    return symptom.stage == "gradient" and "inplace operation" in symptom.case.outcome.backward
 
 
 def has_nan_gradient(symptom: Symptom) -> bool:
@@ -160,6 +192,11 @@ COMMON = (
         "the gradient is cut",
         "detach, .data, .item(), .numpy() and torch.tensor(...) copy numbers out of the graph.",
         shows=cuts_gradient,
+    ),
+    Mistake(
+        "a step in place before the backward pass",
+        "A step in place (x += ..., x[...] = ..., masked_fill_) overwrites numbers that the gradient needs.",
+        shows=breaks_backward,
     ),
     Mistake(
         "NaN in the gradient",

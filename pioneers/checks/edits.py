@@ -4,7 +4,7 @@ import ast
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -41,8 +41,8 @@ def edited(text: str, edit: Edit) -> str:
     return "".join([*pieces, text[end:]])
 
 
-def define(key: str, source: str) -> Callable[..., Tensor]:
-    """Run a ``source`` and return the last function that it defines at its top level.
+def define(key: str, source: str, given: Mapping[str, Any] | None = None) -> Callable[..., Tensor]:
+    """Run a ``source``, which may use the names ``given``, and return the last function it defines.
 
     Raises:
         ValueError: the source does not compile or defines no function; the message names exercise ``key``.
@@ -51,7 +51,7 @@ def define(key: str, source: str) -> Callable[..., Tensor]:
         code = compile(source, f"<an answer to {key}>", "exec")
     except SyntaxError as error:
         raise ValueError(f"{key}: an answer does not compile: {error.msg}: {error.text}") from error
-    space: dict[str, Any] = dict(NAMES)
+    space: dict[str, Any] = {**NAMES, **(given or {})}
     exec(code, space)
     names = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     if not names:

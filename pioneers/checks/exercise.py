@@ -63,6 +63,7 @@ class Outcome:
         refused: the name of a call that is not allowed.
         changed: the names of the inputs that the call changed.
         grads: the gradient of a fixed weighted sum of ``value`` for each input; None where it is cut.
+        backward: the exception of the call for the gradients, and which step raised it; empty if none.
     """
 
     value: Tensor | None = None
@@ -72,6 +73,7 @@ class Outcome:
     refused: str = ""
     changed: tuple[str, ...] = ()
     grads: Mapping[str, Tensor | None] = field(default_factory=dict)
+    backward: str = ""
 
     @property
     def tensor(self) -> Tensor:
@@ -108,18 +110,41 @@ class Case:
 
 
 @dataclass(frozen=True)
+class Law:
+    """A law that every right answer keeps, which needs no expected values.
+
+    Args:
+        name: the law in a few words.
+        why: one sentence on why it must hold.
+        sides: calls the answer through ``run`` and returns two tensors that must be equal.
+        section: the anchor of the lecture section to reread; by default, that of the exercise.
+        equation: the label of the equation to reread; by default, that of the exercise.
+    """
+
+    name: str
+    why: str
+    sides: Callable[[Run], tuple[Tensor, Tensor]]
+    section: str = ""
+    equation: str = ""
+
+
+@dataclass(frozen=True)
 class Symptom:
     """The point at which judging stopped.
 
     Args:
         stage: the stage that failed, as in :class:`pioneers.checks.Failure`.
-        case: the case that failed.
+        case: the case that failed; at a law, the last call that the law made.
         cases: all cases.
+        law: the law that the answer broke, if it was one.
+        sides: the two sides of that law, unless a call for them failed.
     """
 
     stage: str
     case: Case
     cases: tuple[Case, ...]
+    law: Law | None = None
+    sides: tuple[Tensor, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,8 +156,9 @@ class Mistake:
         why: one sentence on what is wrong about it.
         twin: a small function that makes this mistake, which is recognised by equal results.
         shows: a predicate on the symptom, instead of a twin.
-        section: the anchor of the lecture section to reread; by default, that of the exercise.
-        equation: the label of the equation to reread; by default, that of the exercise.
+        section: as in :class:`Law`.
+        equation: as in :class:`Law`.
+        origin: the number of the earlier exercise that it comes from, if it is not this one's.
     """
 
     name: str
@@ -141,25 +167,7 @@ class Mistake:
     shows: Callable[[Symptom], bool] | None = None
     section: str = ""
     equation: str = ""
-
-
-@dataclass(frozen=True)
-class Law:
-    """A law that every right answer keeps, which needs no expected values.
-
-    Args:
-        name: the law in a few words.
-        why: one sentence on why it must hold.
-        sides: calls the answer through ``run`` and returns two tensors that must be equal.
-        section: as in :class:`Mistake`.
-        equation: as in :class:`Mistake`.
-    """
-
-    name: str
-    why: str
-    sides: Callable[[Run], tuple[Tensor, Tensor]]
-    section: str = ""
-    equation: str = ""
+    origin: str = ""
 
 
 def _no_probes() -> list[Probe]:

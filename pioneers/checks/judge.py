@@ -26,11 +26,17 @@ class Failure:
         stage: the stage that failed (``exists``, ``signature``, ..., ``device``).
         what: lines on what was expected and what was returned.
         diagnosis: the known mistake behind it, if any.
+        section: the anchor of the lecture section to reread if no mistake is known.
+        equation: the label of the equation to reread if no mistake is known.
+        probe: the inputs of the call that failed.
     """
 
     stage: str
     what: tuple[str, ...]
     diagnosis: Diagnosis | None = None
+    section: str = ""
+    equation: str = ""
+    probe: Probe | None = None
 
 
 def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
@@ -40,14 +46,22 @@ def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
         for case in cases:
             what = look(case)
             if what:
-                where = "" if stage == "written" else f"Probe: {case.probe.name}"
-                lines = tuple(line for line in (where, *what) if line)
-                return Failure(stage, lines, diagnose(exercise, Symptom(stage, case, cases)))
+                if stage == "written":
+                    return Failure(stage, what)
+                lines = tuple(line for line in (f"Probe: {case.probe.name}", *what) if line)
+                return _failure(exercise, lines, Symptom(stage, case, cases))
     for law in exercise.laws:
-        failure = _judge_law(exercise, law, run)
+        failure = _judge_law(exercise, law, run, cases)
         if failure:
             return failure
     return _judge_device(exercise, run, probes)
+
+
+def _failure(exercise: Exercise, what: tuple[str, ...], symptom: Symptom) -> Failure:
+    law = symptom.law
+    section, equation = (law and law.section) or exercise.section, (law and law.equation) or exercise.equation
+    probe = None if law else symptom.case.probe
+    return Failure(symptom.stage, what, diagnose(exercise, symptom), section, equation, probe)
 
 
 def expected(exercise: Exercise, probe: Probe) -> Outcome:
@@ -127,6 +141,8 @@ def _gradient(case: Case) -> tuple[str, ...]:
         got = case.outcome.grads.get(name)
         if want is None or (got is None and not want.any()):
             continue
+        if got is None and case.outcome.backward:
+            return (f"Right numbers, but {case.outcome.backward}",)
         if got is None:
             return (
                 f"Right numbers, but no gradient reaches `{name}`: a layer built on this could not learn.",
@@ -166,16 +182,20 @@ class _NoValueError(Exception):
     """The answer returned no tensor where a law needs one."""
 
 
-def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
+def _judge_law(exercise: Exercise, law: Law, run: Run, cases: tuple[Case, ...]) -> Failure | None:
+    seen: list[Case] = []
+    sides: tuple[Tensor, ...] = ()
+
     def value_only(probe: Probe) -> Outcome:
         outcome = run(probe)
+        seen.append(Case(probe, outcome, outcome))
         if outcome.value is None:
             raise _NoValueError(f"{inputs(probe)}: {outcome.error or 'no tensor came back'}")
         return outcome
 
     what: tuple[str, ...]
     try:
-        left, right = law.sides(value_only)
+        left, right = sides = law.sides(value_only)
     except _NoValueError as error:
         what = (str(error),)
     else:
@@ -185,8 +205,8 @@ def _judge_law(exercise: Exercise, law: Law, run: Run) -> Failure | None:
             return None
         else:
             what = difference(left, right)
-    section, equation = law.section or exercise.section, law.equation or exercise.equation
-    return Failure("law", (f"Law: {law.name}", *what), Diagnosis(law.name, law.why, section, equation))
+    lines = (f"Law: {law.name}", law.why, *what)
+    return _failure(exercise, lines, Symptom("law", seen[-1], cases, law, sides))
 
 
 def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
@@ -199,7 +219,11 @@ def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
         elsewhere = {n: x.to("meta") if isinstance(x, Tensor) else x for n, x in probe.args.items()}
         outcome = run(replace(probe, args=elsewhere))
         if OTHER_DEVICE in outcome.error:
-            what = ("Right numbers, but the function would fail on a GPU:", outcome.error.partition(": ")[2])
+            place = (f"at {outcome.where}",) if outcome.where else ()
+            cause = (
+                "Right numbers, but on a GPU the function would fail: it makes a tensor on the CPU, which is"
+            )
+            what = (f"{cause} on another device than the inputs.", *place)
             case = Case(probe, outcome, outcome)
-            return Failure("device", what, diagnose(exercise, Symptom("device", case, (case,))))
+            return _failure(exercise, what, Symptom("device", case, (case,)))
     return None

@@ -1,11 +1,13 @@
 """Find the folders of the labs and read their exercises."""
 
+from dataclasses import replace
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from pioneers.checks.building import Draft
 from pioneers.checks.exercise import Exercise
+from pioneers.checks.inheriting import inherited
 
 
 def labs_folder() -> Path:
@@ -43,8 +45,11 @@ def _draft(file: Path) -> Draft:
 
 @cache
 def _exercises() -> dict[str, Exercise]:
-    found = [draft.finished() for folder in lab_folders().values() for draft in drafts(folder)]
-    return {exercise.key: exercise for exercise in found}
+    made = {draft.key: draft for folder in lab_folders().values() for draft in drafts(folder)}
+    return {
+        key: replace(draft.finished(), mistakes=(*draft.mistakes, *inherited(draft, made)))
+        for key, draft in made.items()
+    }
 
 
 def numbers() -> list[str]:

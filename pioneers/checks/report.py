@@ -1,6 +1,7 @@
 """Describe in words what was expected and what was returned."""
 
 import textwrap
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -8,6 +9,7 @@ from torch import Tensor
 from pioneers.checks.exercise import Exercise, Probe
 
 SHOWN = 6  # numbers of a row that are printed
+WHOLE, FRACTIONS = 48, 12  # numbers of a whole-number tensor, and of another, that is printed in full
 
 
 def shape(x: Tensor) -> str:
@@ -16,25 +18,39 @@ def shape(x: Tensor) -> str:
 
 
 def inputs(probe: Probe) -> str:
-    """Describe the arguments of a probe: shape and dtype of tensors, and other values as they are."""
-    words = []
-    for name, x in probe.args.items():
-        dtype = str(x.dtype).removeprefix("torch.") if isinstance(x, Tensor) else ""
-        words.append(f"{name} {shape(x)} {dtype}" if dtype else f"{name}={x}")
-    return f"Inputs:   {', '.join(words)}"
+    """Describe the arguments of a probe: small tensors in full, others by shape and dtype."""
+    return f"Inputs:   {', '.join(_argument(name, x) for name, x in probe.args.items())}"
+
+
+def _argument(name: str, x: Any) -> str:
+    if not isinstance(x, Tensor):
+        return f"{name}={x}"
+    dtype = str(x.dtype).removeprefix("torch.")
+    if x.numel() > (FRACTIONS if x.is_floating_point() else WHOLE):
+        return f"{name} {shape(x)} {dtype}"
+    return f"{name}={_nested(x.long() if x.dtype == torch.bool else x)} {dtype}"
+
+
+def _nested(x: Tensor) -> str:
+    """Return the numbers of a tensor as nested lists, with the commas of a row not followed by spaces."""
+    if not x.dim():
+        return _number(x.item())
+    return "[" + ",\N{NO-BREAK SPACE}".join(map(_nested, x)) + "]"
 
 
 def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     """Describe the largest difference: its size and place, and the row it is in, expected and returned.
 
-    A single number has no row and is printed as it is.
+    A single number has no row and is printed as it is. Of whole numbers the first difference is described, as
+    the size of a difference between two ids says nothing.
     """
-    if not want.is_floating_point():
+    whole = not want.is_floating_point()
+    if whole:
         got, want = got.long(), want.long()
     if not want.dim():
         return (f"Expected: {_number(want.item())}", f"Got:      {_number(got.item())}")
     gap = (got.double() - want.double()).abs().nan_to_num(nan=torch.inf)
-    worst = torch.unravel_index(gap.argmax(), gap.shape)
+    worst = torch.unravel_index((gap > 0).int().argmax() if whole else gap.argmax(), gap.shape)
     place = [int(i) for i in worst]
     row = tuple(place[:-1])
     start = max(0, min(place[-1] - SHOWN // 2, want.shape[-1] - SHOWN))
@@ -42,11 +58,13 @@ def difference(got: Tensor, want: Tensor) -> tuple[str, ...]:
     window: tuple[int | slice, ...] = (*row, slice(start, start + SHOWN))
     largest = float(gap.max())
     size = f"{largest:.3g}" if largest != float("inf") else "not a number"
+    at = f"First difference at {place}: {want[worst]} expected, {got[worst]} received"
+    at = at if whole else f"Largest difference: {size}, at {place}"
     count = f"{int((gap > 0).sum())} of {gap.numel()} numbers differ"
     return (
         f"Expected: [{where}] = {_numbers(want[window])}",
         f"Got:      [{where}] = {_numbers(got[window])}",
-        f"Largest difference: {size}, at {place}; {count}",
+        f"{at}; {count}",
     )
 
 

@@ -44,8 +44,8 @@ def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | N
     changed = tuple(name for name, x in before.items() if _differ(x, args[name]))
     if not isinstance(value, Tensor):
         return Outcome(kind=type(value).__name__, changed=changed)
-    grads = _gradients(answer, probe, value) if value.is_floating_point() else {}
-    return Outcome(value=value.detach().clone(), changed=changed, grads=grads)
+    grads, backward = _gradients(answer, probe, value) if value.is_floating_point() else ({}, "")
+    return Outcome(value=value.detach().clone(), changed=changed, grads=grads, backward=backward)
 
 
 def arrange(probe: Probe) -> dict[str, Any]:
@@ -82,19 +82,29 @@ def _quietly(
     return value, getattr(guard, "refused", "")
 
 
-def _gradients(answer: Callable[..., Any], probe: Probe, value: Tensor) -> dict[str, Tensor | None]:
-    """Return the gradients of a weighted sum of the result; the weights are fixed and all different."""
+def _gradients(
+    answer: Callable[..., Any], probe: Probe, value: Tensor
+) -> tuple[dict[str, Tensor | None], str]:
+    """Return the gradients of a weighted sum of the result, and what raised an exception, if anything.
+
+    The weights of the sum are fixed and all different.
+    """
     args = arrange(probe)
     leaves = {name: x.requires_grad_() for name, x in args.items() if is_real(x)}
     # Copies that are not leaves: torch lets the answer work in place on them, and the judge sees it changed.
     copies = {name: leaves[name] * 1 if name in leaves else x for name, x in args.items()}
     weights = torch.arange(value.numel(), dtype=torch.float64).cos().to(value.dtype).reshape(value.shape)
+    step = "called again with inputs that require a gradient, your function"
     try:
         out, _ = _quietly(answer, copies, None)
+        if not out.requires_grad:
+            return dict.fromkeys(leaves), ""
+        step = "the backward pass through your result"
         grads = torch.autograd.grad((out * weights).sum(), list(leaves.values()), allow_unused=True)
-    except Exception:  # the answer worked a moment ago, on numbers that carry no gradient
-        return dict.fromkeys(leaves)
-    return dict(zip(leaves, grads, strict=True))
+    except Exception as error:
+        where = f", at {line}" if (line := _own_line(error)) else ""
+        return dict.fromkeys(leaves), f"{step} raised {type(error).__name__}: {error}{where}"
+    return dict(zip(leaves, grads, strict=True)), ""
 
 
 def _own_line(error: Exception) -> str:

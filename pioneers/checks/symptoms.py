@@ -54,6 +54,11 @@ def bends_the_gradient(symptom: Symptom) -> bool:
     return symptom.stage == "gradient" and all(g is not None and not g.isnan().any() for g in grads)
 
 
+def breaks(law: str) -> Callable[[Symptom], bool]:
+    """Make a predicate: judging stopped at this ``law``."""
+    return lambda symptom: symptom.law is not None and symptom.law.name == law
+
+
 def _is_half(case: Case) -> bool:
     return case.probe.dtype in (torch.float16, torch.bfloat16)
 

@@ -60,7 +60,8 @@ def test_a_law_gets_the_probe_it_names_and_is_judged(ex) -> None:
         return 2 * run(probe), run(probe.having("law", x=2 * probe.args["x"])) + 1
 
     failure = examine(ex.finished(), ex.reference)
-    assert (failure.stage, failure.diagnosis.name) == ("law", "twice")
+    assert (failure.stage, failure.what[:2]) == ("law", ("Law: twice", "It is linear."))
+    assert (failure.diagnosis, failure.section) == (None, "sec-scaling")
     assert seen == ["another factor, in double precision"]
 
 

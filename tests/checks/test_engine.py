@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from pioneers.checks import CheckFailed, Probe, check, examine
+from pioneers.checks import CheckFailed, Probe, check, examine, explain
 from pioneers.checks.exercise import Exercise, Law, Mistake, Outcome
 from pioneers.checks.judge import first_failure
 from pioneers.checks.rng import normals
@@ -104,7 +104,8 @@ def test_a_law_is_checked_after_the_values() -> None:
     law = Law("rows are independent", "Each row is doubled by itself.", sides)
     failure = examine(exercise(laws=(law,)), lambda x: 2 * x + 1.0 * (len(x) == 7))
     assert failure.stage == "law"
-    assert failure.diagnosis.name == "rows are independent"
+    assert failure.what[:2] == ("Law: rows are independent", "Each row is doubled by itself.")
+    assert (failure.diagnosis, failure.section) == (None, "sec-lookup")
     assert examine(exercise(laws=(law,)), lambda x: 2 * x) is None
 
 
@@ -114,9 +115,22 @@ def test_an_answer_that_stops_or_changes_shape_where_a_law_looks_is_told_so() ->
 
     lawful = exercise(laws=(Law("tall tensors too", "Shape is free.", sides),))
     stopped = examine(lawful, lambda x: 2 * x if len(x) < 7 else stops(x))
-    assert (stopped.stage, "no idea" in stopped.what[1]) == ("law", True)
+    assert (stopped.stage, "no idea" in stopped.what[2]) == ("law", True)
     shrunk = examine(lawful, lambda x: 2 * x[:6])
-    assert (shrunk.stage, "(6," in shrunk.what[1]) == ("law", True)
+    assert (shrunk.stage, "(6," in shrunk.what[2]) == ("law", True)
+
+
+def test_a_broken_law_is_not_the_name_of_a_mistake_and_a_twin_that_breaks_it_alike_is() -> None:
+    def sides(run):
+        return run(Probe("law", {"x": torch.ones(7, 2)})).tensor, 2 * torch.ones(7, 2)
+
+    def stops_at_six(x):
+        return 2 * x * (torch.arange(len(x)) < 6)[:, None].to(x.device)
+
+    cut = Mistake("six rows at most", "Tensors may be taller.", stops_at_six, section="sec-lookup")
+    lawful = exercise(laws=(Law("tall tensors too", "Shape is free.", sides),), mistakes=(cut,))
+    assert examine(lawful, stops_at_six).diagnosis.name == "six rows at most"
+    assert examine(lawful, lambda x: 2 * x + 1.0 * (len(x) == 7)).diagnosis is None
 
 
 def test_the_judge_knows_an_answer_only_by_its_results() -> None:
@@ -180,7 +194,8 @@ def test_the_message_says_what_came_and_what_to_reread() -> None:
           Inputs:   num_queries=3, num_keys=7
           Expected: [0, 0:6] = [1, 1, 1, 1, 1, 0]
           Got:      [0, 0:6] = [1, 0, 0, 0, 0, 0]
-          Largest difference: 1, at [0, 1]; 12 of 21 numbers differ
+          First difference at [0, 1]: 1 expected, 0 received; 12 of 21 numbers differ
+          Call again: causal_mask(**check.last)
 
           This looks like: aligned top left.
           Fewer queries than keys means the last tokens: shift the diagonal by num_keys - num_queries.
@@ -194,6 +209,85 @@ def test_whole_numbers_are_shown_to_the_last_digit() -> None:
     shown = "\n".join(examine(whole, lambda x: 2 * x - 1).what)
     assert "Expected: [0, 0:2] = [10000000000, 14]" in shown
     assert "Got:      [0, 0:2] = [9999999999, 13]" in shown
+
+
+def test_small_inputs_are_shown_in_full_and_large_ones_by_their_shape() -> None:
+    given = {
+        "x": torch.ones(2, 3),
+        "ids": torch.tensor([[5, 7], [0, 2]]),
+        "seen": torch.tensor([True, False]),
+    }
+    given |= {"n": 3, "many": torch.zeros(7, 7, dtype=torch.int64), "one": torch.tensor(0.12345)}
+    mixed = exercise(parameters=tuple(given), reference=lambda x, *_: x, probes=lambda: [Probe("p", given)])
+    shown = (
+        examine(mixed, lambda x, ids, seen, n, many, one: x + 1).what[1].replace("\N{NO-BREAK SPACE}", " ")
+    )
+    assert shown == (
+        "Inputs:   x=[[1, 1, 1], [1, 1, 1]] float32, ids=[[5, 7], [0, 2]] int64, seen=[1, 0] bool, n=3, "
+        "many (7, 7) int64, one=0.1235 float32"
+    )
+
+
+def test_the_inputs_of_a_failing_public_call_are_kept_and_those_of_a_hidden_one_are_not() -> None:
+    def causal_mask(num_queries, num_keys):
+        return torch.ones(num_queries, num_keys).tril(6 if num_keys == 11 else 0) > 0
+
+    vars(check).pop("last", None)
+    with pytest.raises(CheckFailed, match="Call again") as caught:
+        check("1.4", causal_mask)
+    assert check.last == {"num_queries": 3, "num_keys": 7}
+    assert "check.last" in str(caught.value)
+    with pytest.raises(CheckFailed) as caught:
+        check("1.4", causal_mask, probes=[Probe("more", {"num_queries": 2, "num_keys": 11})])
+    assert check.last == {"num_queries": 3, "num_keys": 7}
+    assert "check.last" not in str(caught.value)
+
+
+def test_a_mistake_without_a_name_has_a_section_to_reread() -> None:
+    failure = examine(exercise(), lambda x: 3 * x)
+    assert (failure.diagnosis, failure.section, failure.equation) == (None, "sec-lookup", "eq-softmax")
+    assert "\n  Reread: lecture 2" in explain(exercise(), failure)
+
+
+def test_an_exception_in_the_call_for_the_gradient_is_reported_as_such() -> None:
+    def counts(x):
+        return 2 * x if not x.requires_grad else stops(x)
+
+    def in_place(x):
+        y = x.exp()
+        z = (y * y).sqrt()
+        y *= 2
+        return 2 * x + 0 * z
+
+    failure = examine(exercise(), counts)
+    assert (failure.stage, failure.diagnosis) == ("gradient", None)
+    again = (
+        "called again with inputs that require a gradient, your function raised ValueError: no idea, at line"
+    )
+    assert again in failure.what[1]
+    failure = examine(exercise(), in_place)
+    assert (
+        "the backward pass through your result raised RuntimeError: one of the variables" in failure.what[1]
+    )
+    assert failure.diagnosis.name == "a step in place before the backward pass"
+    failure = examine(exercise(), lambda x: torch.from_numpy(2 * x.numpy()))
+    assert (failure.diagnosis.name, "Can't call numpy()" in failure.what[1]) == ("the gradient is cut", True)
+
+
+def test_a_mistake_that_shows_in_the_gradient_alone_is_known_by_it() -> None:
+    def half(x):
+        return x + x.detach()
+
+    cut = exercise(mistakes=(Mistake("half the gradient", "Both terms count.", half),))
+    assert examine(cut, lambda x: x.detach() + x).diagnosis.name == "half the gradient"
+    assert examine(cut, lambda x: 3 * x - x.detach()).diagnosis is None
+
+
+def test_another_device_is_said_in_plain_words() -> None:
+    said = examine(exercise(), STAGES["device"][0]).what
+    assert "meta" not in " ".join(said)
+    assert "on the CPU, which is on another device than the inputs" in said[0]
+    assert said[1].startswith("at line ")
 
 
 def test_an_exception_in_the_answer_is_shown_with_its_own_line() -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pioneers.checks import find, numbers
+from pioneers.checks import examine, explain, find, numbers
+from pioneers.checks.edits import define, edited
 from pioneers.checks.judge import first_failure
+from pioneers.checks.loading import drafts, lab_folders
 from pioneers.checks.run import call
 from pioneers.checks.sections import SECTIONS
 
@@ -17,7 +19,10 @@ TWINS = [
     pytest.param(key, number, id=f"{key}-{mistake.name}")
     for key in numbers()
     for number, mistake in enumerate(find(key).mistakes)
-    if mistake.twin
+    if mistake.twin and not mistake.origin
+]
+LINKED = [
+    draft for folder in lab_folders().values() for draft in drafts(folder) if any(s for _, s in draft.links)
 ]
 
 
@@ -36,6 +41,25 @@ def test_every_known_mistake_is_caught_and_recognised_as_itself(key, number) -> 
     failure = first_failure(exercise, lambda probe: call(mistake.twin, probe), exercise.probes())
     assert failure.diagnosis.name == mistake.name
     assert failure.diagnosis.why == mistake.why
+
+
+@pytest.mark.parametrize("draft", LINKED, ids=lambda draft: draft.key)
+def test_an_answer_that_calls_earlier_ones_is_right_with_right_ones(draft) -> None:
+    for keys, source in draft.links:
+        answer = source and define(draft.key, source, {find(key).name: find(key).reference for key in keys})
+        run = lambda probe, answer=answer: call(answer, probe)  # noqa: E731
+        assert not answer or first_failure(find(draft.key), run, draft.probes()) is None
+
+
+def test_mistakes_of_earlier_exercises_are_named_where_their_steps_are_taken_again() -> None:
+    halves = edited(
+        drafts(lab_folders()["1"])[8].answer,
+        ("num_heads, -1).transpose(1, 2)", "-1, num_heads).permute(0, 3, 1, 2)"),
+    )
+    failure = examine(find("1.9"), define("1.9", halves))
+    assert (failure.diagnosis.name, failure.diagnosis.origin) == ("the width dealt out in turn", "1.7")
+    said = "This looks like: the width dealt out in turn (exercise 1.7)."
+    assert said in explain(find("1.9"), failure)
 
 
 @pytest.mark.parametrize("key", numbers())

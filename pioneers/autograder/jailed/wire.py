@@ -131,6 +131,7 @@ def outcome_to_message(outcome: Outcome) -> dict[str, Any]:
         "refused": outcome.refused,
         "changed": list(outcome.changed),
         "grads": dict(outcome.grads),
+        "backward": outcome.backward,
     }
 
 
@@ -159,6 +160,7 @@ def outcome_from_message(content: Any, probe: Probe) -> Outcome:
         refused=refused,
         changed=tuple(name for name in probe.args if isinstance(changed, list) and name in changed),
         grads=_gradients(grads, probe) if isinstance(grads, dict) else {},
+        backward=_text(content.get("backward")),
     )
 
 
