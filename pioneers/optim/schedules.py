@@ -39,6 +39,26 @@ def linear(step: int, *, max_steps: int, warmup_steps: int = 0) -> float:
     return max(0.0, (max_steps - step) / max(1, max_steps - warmup_steps))
 
 
+def constant(step: int, *, max_steps: int, warmup_steps: int = 0, cooldown_steps: int = 0) -> float:
+    """Warm up linearly to 1, stay there, and cool down linearly to 0 at the end: Hu et al. 2024, section 4.
+
+    Until the cool-down begins, the factor does not depend on ``max_steps``: a run can be made longer.
+
+    Args:
+        step: the first is 0.
+        max_steps: total number of updates.
+        warmup_steps: length of the warm-up.
+        cooldown_steps: length of the cool-down; without it the factor stays 1.
+
+    Example:
+        >>> [constant(s, max_steps=8, warmup_steps=2, cooldown_steps=4) for s in range(8)]
+        [0.5, 1.0, 1.0, 1.0, 1.0, 0.75, 0.5, 0.25]
+    """
+    if step < warmup_steps:
+        return (step + 1) / warmup_steps
+    return min(1.0, max(0, max_steps - step) / cooldown_steps) if cooldown_steps else 1.0
+
+
 def cosine(step: int, *, max_steps: int, warmup_steps: int = 0, min_factor: float = 0.0) -> float:
     """Warm up linearly to 1, then follow half a cosine down to ``min_factor`` (Loshchilov & Hutter 2017).
 

@@ -8,8 +8,9 @@ from pioneers.training.checkpoint import (
     saved_step,
 )
 from pioneers.training.config import TrainConfig
-from pioneers.training.loop import best_path, fit
+from pioneers.training.loop import fit
 from pioneers.training.metrics import read_metrics
+from pioneers.training.resume import best_path
 
 __all__ = [
     "TrainConfig",

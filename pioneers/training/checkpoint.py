@@ -5,6 +5,7 @@ processes or on how the weights were sharded.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from torch import Tensor, nn
 from pioneers.device import rng_state, set_rng_state
 from pioneers.training.distributed import broadcast_object, gather, rank
 from pioneers.training.sharding import distribute_like, full_tensor
+
+HASH = "sha256"  # in the header of a file, of all that it holds
 
 
 def save_checkpoint(
@@ -128,7 +131,10 @@ def saved_progress(path: str | Path) -> dict[str, Any] | None:
 def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
     if "progress" not in metadata:
         raise ValueError(f"{path} holds only weights: load them with load_weights, or name the checkpoint")
-    progress: dict[str, Any] = json.loads(metadata["progress"])
+    try:
+        progress: dict[str, Any] = json.loads(metadata["progress"])
+    except json.JSONDecodeError as error:
+        raise _damaged(path, error) from error
     return progress
 
 
@@ -160,7 +166,7 @@ def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> 
     try:
         if rank() == 0:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, partial, metadata=metadata)
+            save_file(tensors, partial, metadata=metadata | {HASH: _hash(tensors, metadata)})
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
             os.replace(partial, path)
@@ -182,15 +188,33 @@ def _opened(path: Path) -> Iterator[Any]:
         with safe_open(path, framework="pt") as file:
             yield file
     except SafetensorError as error:
-        raise ValueError(
-            f"{path} is not a complete checkpoint: truncated or damaged ({error}). "
-            f"Restore it from a copy, or delete it and train again"
-        ) from error
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: str | Path, reason: object) -> ValueError:
+    return ValueError(
+        f"{path} is not a complete checkpoint: truncated or damaged ({reason}). "
+        f"Restore it from a copy, or delete it and train again"
+    )
 
 
 def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     with _opened(path) as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        metadata = file.metadata() or {}
+    hashed = metadata.pop(HASH, None)
+    if hashed not in (None, _hash(tensors, metadata)):
+        raise _damaged(path, "its contents do not have the hash that was written with them")
+    return tensors, metadata
+
+
+def _hash(tensors: dict[str, Tensor], metadata: dict[str, str]) -> str:
+    """Return the sha256 of names, kinds, shapes and numbers of tensors, and of the metadata."""
+    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()
 
 
 def _check_fits(path: str | Path, model: nn.Module, weights: dict[str, Tensor]) -> None:

@@ -4,9 +4,9 @@ import dataclasses
 
 from pioneers.config import Config
 from pioneers.device import PRECISIONS
-from pioneers.optim import cosine, inverse_sqrt, linear
+from pioneers.optim import constant, cosine, inverse_sqrt, linear
 
-SCHEDULES = ("cosine", "linear", "inverse_sqrt")
+SCHEDULES = ("cosine", "linear", "inverse_sqrt", "constant")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -17,14 +17,16 @@ class TrainConfig(Config):
         max_steps: number of updates.
         lr: peak learning rate, reached by a linear warm-up.
         warmup_steps: length of the warm-up.
-        schedule: after the warm-up: ``"cosine"``, ``"linear"`` or ``"inverse_sqrt"``; see
+        schedule: after the warm-up: ``"cosine"``, ``"linear"``, ``"inverse_sqrt"`` or ``"constant"``; see
             :mod:`pioneers.optim`.
+        cooldown_steps: last steps of the constant schedule, in which the learning rate falls to 0.
         min_lr_factor: final learning rate of the cosine schedule, as a fraction of the peak.
         weight_decay: of AdamW, on matrices only.
         betas: of AdamW.
         clip_norm: largest gradient norm; longer gradients are scaled down to it.
         precision: see :func:`pioneers.device.autocast`.
         accumulate: number of micro-batches per batch; more of them need less memory.
+        compile: compile the model by ``torch.compile``, or, sharded, each of its blocks. It stays compiled.
         shard: under ``torchrun``, shard weights, gradients and optimiser state over processes (FSDP2), for
             models that do not fit on one card. Loss and evaluation must then call the model itself, as
             ``model(...)`` or through :mod:`pioneers.generation`, alike in all processes; evaluation computes
@@ -43,12 +45,14 @@ class TrainConfig(Config):
     lr: float = 1e-3
     warmup_steps: int = 0
     schedule: str = "cosine"
+    cooldown_steps: int = 0
     min_lr_factor: float = 0.0
     weight_decay: float = 0.1
     betas: tuple[float, float] = (0.9, 0.95)
     clip_norm: float = 1.0
     precision: str = "auto"
     accumulate: int = 1
+    compile: bool = False
     shard: bool = False
     log_every: int = 10
     checkpoint_every: int = 100
@@ -74,6 +78,11 @@ class TrainConfig(Config):
             raise ValueError(
                 f"TrainConfig: min_lr_factor applies to the cosine schedule, not to {self.schedule}"
             )
+        self._require(0 <= self.cooldown_steps <= self.max_steps, "cooldown_steps", "from 0 to max_steps")
+        if self.schedule != "constant" and self.cooldown_steps:
+            raise ValueError(
+                f"TrainConfig: cooldown_steps applies to the constant schedule, not to {self.schedule}"
+            )
         if self.patience is not None:
             self._require_positive("patience")
             if self.watch is None:
@@ -92,4 +101,20 @@ class TrainConfig(Config):
         end = {"max_steps": self.max_steps, "warmup_steps": self.warmup_steps}
         if self.schedule == "linear":
             return self.lr * linear(step, **end)
+        if self.schedule == "constant":
+            return self.lr * constant(step, **end, cooldown_steps=self.cooldown_steps)
         return self.lr * cosine(step, **end, min_factor=self.min_lr_factor)
+
+    def continues(self, other: "TrainConfig", step: int) -> bool:
+        """Return True if a run that made ``step`` steps with ``other`` can go on with this configuration.
+
+        It can if it was to make the same steps: their learning rates are equal.
+
+        Example:
+            >>> short = TrainConfig(max_steps=6, schedule="constant", cooldown_steps=2)
+            >>> longer = short.replace(max_steps=9)
+            >>> longer.continues(short, 4), longer.continues(short, 6)
+            (True, False)
+        """
+        rates = ((self.lr_at(i), other.lr_at(i)) for i in range(step))
+        return step <= self.max_steps and all(a == b for a, b in rates)

@@ -21,6 +21,7 @@ from pioneers.training.distributed import (
     rank,
 )
 from pioneers.training.metrics import MetricsFile, Row, Speed
+from pioneers.training.resume import best_path, checkpoint_to_resume, copy_best, stable_path
 from pioneers.training.train_step import LossFunction, TrainStep, count_rows
 
 Evaluate = Callable[[nn.Module], dict[str, float]]
@@ -35,6 +36,7 @@ def fit(
     evaluate: Evaluate | None = None,
     checkpoint: str | Path | None = None,
     metrics: str | Path | None = None,
+    tensorboard: str | Path | None = None,
     count: Callable[[Any], int] = count_rows,
 ) -> list[Row]:
     """Train a model in place with AdamW and return the history, with one row per ``log_every`` steps.
@@ -53,9 +55,11 @@ def fit(
         evaluate: called at every logged step with the model in eval mode; its numbers go into the history.
         checkpoint: file to save to every ``checkpoint_every`` steps and at the end. If it exists, training
             resumes from it, on a CPU bit for bit as if it had never stopped. With ``config.watch``, the
-            weights of the best row are saved beside it, see :func:`best_path`.
+            weights of the best row are saved beside it, see :func:`best_path`. A finished run whose schedule
+            is constant goes on when ``config.max_steps`` is raised; a cool-down is then taken back first.
         metrics: file to which each row is appended at once, as a line of JSON, with learning rate and speed;
             a resumed run continues it, a new run overwrites it. Read by :func:`read_metrics`.
+        tensorboard: folder to which each row is also written for TensorBoard, if that is installed.
         count: batch → number of terms its loss is a mean over, which weighs the parts of a split batch: its
             rows, unless the loss ignores padding or the like.
 
@@ -68,6 +72,7 @@ def fit(
         FloatingPointError: the loss or the gradient is no longer finite; the last good checkpoint is kept.
         ValueError: the checkpoint is damaged or belongs to another model or training configuration, a batch
             has too few rows to be split, or ``evaluate`` does not give what ``config.watch`` names.
+        ModuleNotFoundError: ``tensorboard`` is given, and TensorBoard is not installed.
         OSError: the checkpoint or the metrics cannot be written; the message names the file.
 
     Example:
@@ -84,10 +89,12 @@ def fit(
     seed_everything(config.seed + rank())
     train_step = TrainStep(model, loss_fn, config, count, device)
     first, history = _resume(checkpoint, model, train_step, config)
-    file, speed = MetricsFile(metrics, history), Speed()
+    file, speed = MetricsFile(metrics, history, tensorboard), Speed()
     bar = _bar(range(first, 0 if exhausted(history, config) else config.max_steps), config)
     model.train()
     for step in bar:
+        if config.cooldown_steps and step == config.max_steps - config.cooldown_steps:
+            _save_stable(checkpoint, model, train_step, history, config, step)
         batch = batches(step)
         loss, grad_norm = train_step(batch, step)
         speed.add(batch)
@@ -114,34 +121,15 @@ def fit(
     return history
 
 
-def best_path(checkpoint: str | Path) -> Path:
-    """Return the path of the best weights of the run with this ``checkpoint``, for :func:`load_weights`.
-
-    Example:
-        >>> best_path("runs/gpt.safetensors").as_posix()
-        'runs/gpt.best.safetensors'
-    """
-    path = Path(checkpoint)
-    return path.with_name(f"{path.stem}.best{path.suffix}")
-
-
 def _resume(
     path: str | Path | None, model: nn.Module, train_step: TrainStep, config: TrainConfig
 ) -> tuple[int, list[Row]]:
-    if path is None or not broadcast_object(Path(path).exists()):
+    found = None if path is None else broadcast_object(checkpoint_to_resume(path, config))
+    if path is None or found is None:
         return 0, []
-    saved = load_checkpoint(path, model, train_step.optimizer)
-    theirs = TrainConfig.from_dict(saved["config"])
-    changed = [
-        f.name
-        for f in dataclasses.fields(config)
-        if f.name != "shard" and getattr(theirs, f.name) != getattr(config, f.name)
-    ]
-    if changed:
-        raise ValueError(
-            f"{path} was trained with another {', '.join(changed)}: resume with the same TrainConfig, "
-            f"or give another checkpoint path to start afresh"
-        )
+    saved = load_checkpoint(found, model, train_step.optimizer)
+    if found != Path(path) and rank() == 0:
+        copy_best(found, path)
     if saved.get("scaler"):
         train_step.scaler.load_state_dict(saved["scaler"])
     return saved["step"], saved["history"]
@@ -158,6 +146,14 @@ def _save(
     done = {"step": step, "history": history, "config": dataclasses.asdict(config)}
     assert path is not None
     save_checkpoint(path, model, train_step.optimizer, done | {"scaler": train_step.scaler.state_dict()})
+
+
+def _save_stable(path: str | Path | None, *state: Any) -> None:
+    """Keep the checkpoint from before the cool-down, from which the run can be made longer."""
+    if path is not None:
+        _save(stable_path(path), *state)
+        if rank() == 0:
+            copy_best(path, stable_path(path))
 
 
 def _finite(loss: float, grad_norm: float, train_step: TrainStep, step: int) -> tuple[float, float]:

@@ -20,12 +20,21 @@ def read_metrics(path: str | Path) -> list[Row]:
 
     Raises:
         FileNotFoundError: there is no such file.
+        ValueError: a line is damaged.
     """
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there are no metrics at {path}; fit(..., metrics=path) writes them")
-    whole = path.read_text().split("\n")[:-1]
-    return [json.loads(line) for line in whole if line]
+    whole = path.read_text(errors="replace").split("\n")[:-1]
+    return [_row(path, number, line) for number, line in enumerate(whole, start=1) if line]
+
+
+def _row(path: Path, number: int, line: str) -> Row:
+    with contextlib.suppress(json.JSONDecodeError):
+        row = json.loads(line)
+        if isinstance(row, dict) and "step" in row:
+            return row
+    raise ValueError(f"{path}, line {number} is damaged: delete this line, which begins {line[:20]!r}")
 
 
 class MetricsFile:
@@ -35,13 +44,22 @@ class MetricsFile:
         path: the file; with ``None``, and in all processes but the first, nothing is written.
         history: the rows of the run so far. The file is rewritten to hold exactly these, so that a resumed
             run repeats none and a new one begins with an empty file.
+        tensorboard: a folder to which the rows are written for TensorBoard too, which forgets those that a
+            resumed run repeats.
 
     Raises:
+        ModuleNotFoundError: TensorBoard is not installed.
         OSError: the file cannot be written; the message names it.
     """
 
-    def __init__(self, path: str | Path | None, history: list[Row]) -> None:
+    def __init__(
+        self, path: str | Path | None, history: list[Row], tensorboard: str | Path | None = None
+    ) -> None:
         self.path = None if path is None or rank() else Path(path)
+        self.board: Any = None
+        if tensorboard is not None and rank() == 0:
+            begin = int(history[-1]["step"]) + 1 if history else 0
+            self.board = summary_writer()(str(tensorboard), purge_step=begin)
         if self.path is None:
             return
         with _named(self.path):
@@ -60,6 +78,23 @@ class MetricsFile:
         if self.path is not None:
             with _named(self.path), open(self.path, "a") as file:
                 file.write(_line(row))
+        if self.board is not None:
+            for name, value in row.items():
+                self.board.add_scalar(name, value, int(row["step"]))
+            self.board.flush()
+
+
+def summary_writer() -> type:
+    """Return the class that writes files for TensorBoard.
+
+    Raises:
+        ModuleNotFoundError: TensorBoard is not installed.
+    """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise ModuleNotFoundError("TensorBoard is not installed: pip install tensorboard") from error
+    return SummaryWriter
 
 
 class Speed:

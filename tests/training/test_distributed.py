@@ -138,6 +138,7 @@ def test_the_best_weights_of_sharded_models_are_whole(together, alone):
 
 def test_the_processes_run_without_warnings_and_draw_one_bar(together):
     text = (together / "stderr").read_text()
+    assert history(together, "all_used")
     assert "Warning" not in text
 
 

@@ -99,6 +99,15 @@ def test_a_killed_run_continues_its_file_without_repeating_a_row(tmp_path):
     assert [p.name for p in sorted(tmp_path.iterdir())] == ["run.jsonl", "run.safetensors"]
 
 
+@pytest.mark.parametrize("line", ['{"ste', "7", '{"loss": 1.5}', "\xff"])
+def test_a_damaged_line_of_metrics_is_named(line, tmp_path):
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b'{"step": 0, "loss": 2.5}\n' + line.encode("latin-1") + b"\n")
+    reason = r"run\.jsonl, line 2 is damaged: delete this line, which begins '"
+    with pytest.raises(ValueError, match=reason):
+        fit(tiny_gpt(), lm_loss, batches, CONFIG, metrics=path)
+
+
 def test_a_new_run_begins_its_file_anew(tmp_path):
     path = tmp_path / "run.jsonl"
     for steps in (20, 6):

@@ -98,6 +98,8 @@ def test_a_batch_too_small_for_its_parts_is_refused():
         ({"schedule": "cosine", "min_lr_factor": 0.1}, lambda s: cosine(s, **SPAN, min_factor=0.1)),
         ({"schedule": "linear"}, lambda s: linear(s, **SPAN)),
         ({"schedule": "inverse_sqrt"}, lambda s: inverse_sqrt(s, warmup_steps=5)),
+        ({"schedule": "constant"}, lambda s: min(1, (s + 1) / 5)),
+        ({"schedule": "constant", "cooldown_steps": 8}, lambda s: min(1, (s + 1) / 5, (17 - s) / 8)),
     ],
 )
 def test_the_schedule_sets_the_learning_rate(schedule, factor, monkeypatch):
@@ -120,9 +122,11 @@ SPAN = {"max_steps": 17, "warmup_steps": 5}
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"schedule": "step"}, "schedule must be one of cosine, linear, inverse_sqrt, not 'step'"),
+        ({"schedule": "step"}, "schedule must be one of cosine, linear, inverse_sqrt, constant, not 'step'"),
         ({"schedule": "inverse_sqrt"}, "needs warmup_steps of at least 1"),
         ({"schedule": "linear", "min_lr_factor": 0.1}, "applies to the cosine schedule, not to linear"),
+        ({"cooldown_steps": 1}, "cooldown_steps applies to the constant schedule, not to cosine"),
+        ({"schedule": "constant", "cooldown_steps": 4}, "cooldown_steps must be from 0 to max_steps, not 4"),
         ({"patience": 3}, "patience needs watch, the number to minimise"),
         ({"patience": 0, "watch": "x"}, "patience must be a positive integer, not 0"),
         ({"accumulate": 0}, "accumulate must be a positive integer, not 0"),

@@ -141,6 +141,7 @@ if __name__ == "__main__":
     torch.set_num_threads(1)
     folder = Path(sys.argv[1])
     train(folder, "replicated", loss=loss_by_a_method)
+    train(folder, "all_used", make=lambda: Model().gpt)
     train(folder, "accumulated", CONFIG.replace(accumulate=2))
     train(folder, "sharded", CONFIG.replace(shard=True, watch="val_loss"))
     train(folder, "dropout", make=dropping)
