@@ -1,24 +1,26 @@
 """``pioneers generate``: continue a text with a GPT or a Llama, printed as it is generated."""
 
 from argparse import Namespace
+from typing import Any
 
-import torch
-
+from pioneers.cli.inputs import text_of
 from pioneers.cli.parser import Parser, non_negative_float, non_negative_int, positive_int
 from pioneers.device import best_device
-from pioneers.generation import spell, stream
+from pioneers.generation import stream_text
 from pioneers.models import GPT, Llama
 from pioneers.tokenizers import ByteLevelBPE, LibraryBPE
 from pioneers.weights import from_pretrained, load_tokenizer
 
-DEFAULT_TOKENS = 200
+BETWEEN = "-" * 15  # two samples
 DESCRIPTION = """\
 Continue a text with a GPT or a Llama. The prompt and then the text are printed as they are
-generated; nothing else is written to standard output."""
+generated; nothing else is written to standard output. A text may be longer than the model's
+context: the model then reads its end, the last three quarters of the context or more."""
 EPILOG = """\
 examples:
   pioneers generate runs/gpt --prompt "The value of"
-  pioneers generate runs/gpt --prompt "A class is" --greedy --tokens 40
+  pioneers generate runs/gpt --prompt "A class is" --greedy --tokens 500
+  pioneers generate runs/gpt --prompt-file chapter.txt --samples 3
   pioneers generate gpt2 --prompt "Once upon a time" --top-p 0.9 --stop "." > story.txt
 
 The same seed gives the same text on the same machine.
@@ -30,17 +32,30 @@ def add_arguments(parser: Parser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     model = parser.add_argument_group("the model and the text")
     model.add_argument("model", metavar="MODEL", help="a model folder, or a name on the hub: gpt2")
-    model.add_argument("--prompt", required=True, metavar="TEXT", help="what to continue")
+    prompt = model.add_mutually_exclusive_group(required=True)
+    prompt.add_argument("--prompt", metavar="TEXT", help="what to continue")
+    prompt.add_argument(
+        "--prompt-file",
+        metavar="FILE",
+        help="read it from a UTF-8 file, or from standard input if FILE is -, without the last line end",
+    )
     model.add_argument(
-        "--tokens",
+        "--tokens", type=positive_int, default=200, metavar="N", help="number to add; a word has one or more"
+    )
+    model.add_argument(
+        "--samples",
         type=positive_int,
+        default=1,
         metavar="N",
-        help=f"number to add; a word has one or more (default: {DEFAULT_TOKENS}, or as many as fit)",
+        help=f"texts to write, a line of {BETWEEN[:3]} apart",
     )
     model.add_argument(
         "--stop", action="append", default=[], metavar="TEXT", help="end before TEXT; may be given repeatedly"
     )
-    choice = parser.add_argument_group("how tokens are chosen")
+    _add_choice(parser.add_argument_group("how tokens are chosen"))
+
+
+def _add_choice(choice: Any) -> None:
     choice.add_argument(
         "--temperature", type=non_negative_float, default=1.0, metavar="X", help="1 as learned, 0 greedy"
     )
@@ -55,12 +70,19 @@ def add_arguments(parser: Parser) -> None:
     )
     choice.add_argument("--greedy", action="store_true", help="always the most likely token")
     choice.add_argument(
-        "--seed", type=non_negative_int, default=0, metavar="N", help="another seed, another text"
+        "--seed",
+        type=non_negative_int,
+        default=0,
+        metavar="N",
+        help="another seed, another text; that of the first sample, the next has one more",
     )
 
 
 def run(args: Namespace) -> int:
-    """Print the prompt and its continuation."""
+    """Print the prompt and its continuation, as often as asked."""
+    prompt = args.prompt if args.prompt_file is None else text_of(args.prompt_file)
+    if not prompt:
+        raise ValueError("the prompt is empty: give --prompt a few words")
     model = from_pretrained(args.model).to(best_device())
     if not isinstance(model, GPT | Llama):
         raise ValueError(f"{args.model} is a {type(model).__name__}; only a GPT or a Llama continues texts")
@@ -69,30 +91,22 @@ def run(args: Namespace) -> int:
         raise ValueError(
             f"{args.model} has a {type(tokenizer).__name__}; restore the model's own, a byte-level BPE"
         )
-    ids = tokenizer.encode(args.prompt)
-    if not ids:
-        raise ValueError("the prompt is empty: give --prompt a few words")
-    room = model.config.max_seq_len - len(ids)
-    if room < (args.tokens or 1):
-        raise ValueError(
-            f"the prompt has {len(ids)} tokens and the model holds {model.config.max_seq_len}, which leaves "
-            f"room for {max(room, 0)}: shorten the prompt or give a smaller --tokens"
-        )
-    special = set(tokenizer.special_ids.values())
     greedy = args.greedy or args.temperature == 0
-    tokens = stream(
-        model,
-        torch.tensor([ids], device=best_device()),
-        args.tokens or min(room, DEFAULT_TOKENS),
-        temperature=1.0 if greedy else args.temperature,
-        top_k=1 if greedy else args.top_k,
-        top_p=args.top_p,
-        seed=args.seed,
-        stop_ids=list(special),
-    )
-    pieces = spell((token for token in tokens if token not in special), tokenizer, stop=args.stop)
-    print(args.prompt + next(pieces, ""), end="", flush=True)  # only once there is something to print
-    for piece in pieces:
-        print(piece, end="", flush=True)
-    print()
+    for number in range(args.samples):
+        pieces = stream_text(
+            model,
+            tokenizer,
+            prompt,
+            args.tokens,
+            stop=args.stop,
+            temperature=1.0 if greedy else args.temperature,
+            top_k=1 if greedy else args.top_k,
+            top_p=args.top_p,
+            seed=args.seed + number,
+        )
+        start = f"{BETWEEN}\n" if number else ""
+        print(start + prompt + next(pieces, ""), end="", flush=True)  # only once there is something to print
+        for piece in pieces:
+            print(piece, end="", flush=True)
+        print()
     return 0

@@ -50,7 +50,8 @@ def beam_search(
 
     A hypothesis is finished when it ends with ``stop_id`` or has ``max_new_tokens`` tokens. A row ends when
     ``num_beams`` of its hypotheses have stopped, or when no open one can still win; one beam is therefore
-    greedy decoding. For an encoder–decoder see :func:`translate`.
+    greedy decoding. Beyond the context the model reads the end of the text, as in :func:`generate`. For an
+    encoder–decoder see :func:`translate`.
 
     Args:
         model: a language model in eval mode, such as :class:`pioneers.models.GPT`.
@@ -72,7 +73,7 @@ def beam_search(
         >>> len(best.tokens), best.scores.shape
         (2, torch.Size([2]))
     """
-    check(model, input_ids, max_new_tokens)
+    check(model, input_ids)
     next_token = Decoder.for_lm(model, use_cache=use_cache)
     return beam_loop(
         next_token,

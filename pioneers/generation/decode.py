@@ -30,11 +30,19 @@ def generate(
     lengths: Tensor | None = None,
     stop_ids: Sequence[int] = (),
     pad_id: int = 0,
+    slide: int | None = None,
 ) -> Tensor:
     """Continue each prompt by at most ``max_new_tokens`` tokens; returns ``(B, ≤ T + max_new_tokens)``.
 
     A row that has reached its end is filled up with ``pad_id``; when all have, generation is over. The bar
-    that shows progress is silent where the environment variable ``TQDM_DISABLE`` is set.
+    that shows progress is silent where the environment variable ``TQDM_DISABLE`` is set. For several samples
+    of one prompt repeat it: ``prompt.repeat(5, 1)``. :func:`generate_text` does that with texts, and knows
+    stop texts.
+
+    A text may become longer than the model's context of ``max_seq_len`` tokens. The model then reads the end
+    of it: each time the context is full, its first ``slide`` tokens are left behind and the others are read
+    again, with new positions, for the keys and values in the cache belong to the old ones. A model without
+    ``max_seq_len`` (None), such as one with ALiBi, always reads everything.
 
     Args:
         model: a language model in eval mode, such as :class:`pioneers.models.GPT`.
@@ -50,11 +58,13 @@ def generate(
             read: greedy decoding continues each prompt as it would alone.
         stop_ids: a row ends with the first of these tokens that it generates.
         pad_id: fills rows up.
+        slide: tokens left behind at a time, a quarter of the context when left out, so that the model always
+            reads at least the last three quarters. With 1 it reads as much as it can, and all of that again
+            for every token.
 
     Raises:
-        ValueError: the prompt is empty, a length is not within it, the model is in training mode, the result
-            would be longer than the model's ``max_seq_len``, or an argument of :func:`filter_logits` is out
-            of range.
+        ValueError: the prompt is empty, a length is not within it, the model is in training mode, or
+            ``slide`` or an argument of :func:`filter_logits` is out of range.
 
     Example:
         >>> from pioneers.models import GPT, GPTConfig
@@ -62,11 +72,11 @@ def generate(
         >>> generate(model, prompts, max_new_tokens=5, top_p=0.9).shape
         torch.Size([2, 8])
     """
-    check(model, input_ids, max_new_tokens)
+    check(model, input_ids)
     device = input_ids.device
     draw = sampler(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed, device=device)
     with torch.inference_mode():
-        next_token = Decoder.for_lm(model, use_cache=use_cache)
+        next_token = Decoder.for_lm(model, use_cache=use_cache, slide=slide)
         tokens = _decode(next_token, draw, input_ids, max_new_tokens, lengths, stop_ids, pad_id)
     return tokens.clone()  # an ordinary tensor, which may be trained on
 
@@ -112,7 +122,12 @@ def translate(
         True
     """
     start = source_ids.new_full((len(source_ids), 1), start_id)
-    check(model, start, max_new_tokens)
+    check(model, start)
+    if max_new_tokens >= model.config.max_seq_len:
+        raise ValueError(
+            f"start token and target together are {1 + max_new_tokens} tokens and the model has "
+            f"max_seq_len={model.config.max_seq_len}: generate fewer tokens"
+        )
     next_token = Decoder.for_seq2seq(model, source_ids, mask=mask, repeats=num_beams, use_cache=use_cache)
     if num_beams == 1:
         best = _decode(

@@ -1,7 +1,7 @@
 """One step of generation: from all tokens so far to the logits of the next, with or without a cache."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor, nn
 
@@ -14,8 +14,8 @@ Forward = Callable[[Tensor, Sequence[KVCache] | None], Tensor]
 class LanguageModel(Protocol):
     """The interface that generation needs of a language model, as GPT has it.
 
-    Beside the methods: ``config`` with a ``max_seq_len``, ``training``, and ``lm_head``, which makes logits
-    of hidden states.
+    Beside the methods: ``config`` with a ``max_seq_len``, which is None where positions have no end, as with
+    ALiBi; ``training``; and ``lm_head``, which makes logits of hidden states.
     """
 
     config: Any
@@ -62,21 +62,56 @@ class EncoderDecoder(Protocol):
         """Empty caches, one per block of the decoder."""
 
 
+class Window(NamedTuple):
+    """What a model reads of a text that may be longer than its context: the end of it.
+
+    The window begins with the text. When it is full, it leaves its first ``slide`` tokens behind, the tokens
+    in it are numbered from 0 again, and what was computed of them is void.
+
+    Attributes:
+        size: most tokens that are read at once; None for all.
+        slide: tokens left behind at a time; with 1, the last ``size`` tokens are read, at the price of
+            reading all of them again for every new one.
+    """
+
+    size: int | None = None
+    slide: int = 1
+
+    def start(self, length: int) -> int:
+        """Return where the window of a text of ``length`` tokens begins.
+
+        Example:
+            >>> [Window(size=8, slide=3).start(length) for length in (8, 9, 11, 12)]
+            [0, 3, 3, 6]
+        """
+        return 0 if self.size is None else max(0, -((self.size - length) // self.slide) * self.slide)
+
+
+_EVERYTHING = Window()
+
+
 class Decoder:
     """Maps all tokens so far ``(B, T)`` to the logits ``(B, V)`` of the next one.
 
     Args:
         forward: ids and caches → logits of the last position.
         caches: if given, only tokens that the caches have not seen are computed.
+        window: what is read of the tokens.
     """
 
-    def __init__(self, forward: Forward, caches: Sequence[KVCache] | None) -> None:
-        self.forward, self.caches = forward, caches
+    def __init__(
+        self, forward: Forward, caches: Sequence[KVCache] | None, window: Window = _EVERYTHING
+    ) -> None:
+        self.forward, self.caches, self.window, self.start = forward, caches, window, 0
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """Return the logits of the token that follows ``tokens (B, T)``."""
+        before, self.start = self.start, self.window.start(tokens.shape[1])
+        if self.start != before:  # every position has changed, and with it every key and value
+            for cache in self.caches or ():
+                cache.length = 0
         seen = self.caches[0].length if self.caches else 0
-        return self.forward(tokens[:, seen:], self.caches)
+        return self.forward(tokens[:, self.start + seen :], self.caches)
 
     def reorder(self, rows: Tensor) -> None:
         """Let row i go on from what row ``rows[i]`` has seen."""
@@ -84,8 +119,16 @@ class Decoder:
             cache.reorder(rows)
 
     @classmethod
-    def for_lm(cls, model: LanguageModel, *, use_cache: bool) -> "Decoder":
-        """Decode with a language model; with the cache, by its fast step where there is one."""
+    def for_lm(cls, model: LanguageModel, *, use_cache: bool, slide: int | None = None) -> "Decoder":
+        """Decode with a language model; with the cache, by its fast step where there is one.
+
+        Raises:
+            ValueError: ``slide`` is not from 1 to the size of the context.
+        """
+        size = model.config.max_seq_len
+        slide = max(1, (size or 0) // 4) if slide is None else slide
+        if not 1 <= slide <= (size or slide):
+            raise ValueError(f"slide must be from 1 to max_seq_len={size}, not {slide}")
         step = fast_decode_step(model) if use_cache else None
 
         def forward(ids: Tensor, caches: Sequence[KVCache] | None) -> Tensor:
@@ -93,7 +136,7 @@ class Decoder:
                 return step(ids, caches)
             return model.lm_head(model.hidden_states(ids, caches=caches)[:, -1])
 
-        return cls(forward, model.new_caches() if use_cache else None)
+        return cls(forward, model.new_caches() if use_cache else None, Window(size, slide))
 
     @classmethod
     def for_seq2seq(
@@ -115,20 +158,13 @@ class Decoder:
         return cls(forward, model.new_caches() if use_cache else None)
 
 
-def check(model: LanguageModel | EncoderDecoder, prompts: Tensor, max_new_tokens: int) -> None:
+def check(model: LanguageModel | EncoderDecoder, prompts: Tensor) -> None:
     """Refuse what cannot be continued.
 
     Raises:
-        ValueError: the prompt is empty, the result would be longer than the model's ``max_seq_len``, or the
-            model is in training mode.
+        ValueError: the prompt is empty, or the model is in training mode.
     """
     if prompts.ndim != 2 or prompts.shape[1] == 0:
         raise ValueError(f"input_ids must be (B, T) with at least one token, got {tuple(prompts.shape)}")
-    length = prompts.shape[1] + max_new_tokens
-    if length > model.config.max_seq_len:
-        raise ValueError(
-            f"prompt and continuation together are {length} tokens and the model has "
-            f"max_seq_len={model.config.max_seq_len}: shorten the prompt or generate fewer tokens"
-        )
     if model.training:
         raise ValueError("the model is in training mode, where dropout is random: call model.eval() first")

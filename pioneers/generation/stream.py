@@ -31,6 +31,8 @@ def stream(
 ) -> Iterator[int]:
     """The tokens that :func:`generate` draws for one prompt, with the cache, each as soon as it is drawn.
 
+    Beyond the context the model reads the end of the text, as there.
+
     Args:
         model: a language model in eval mode.
         input_ids: the prompt ``(1, T)``, T ≥ 1, on the model's device.
@@ -42,11 +44,10 @@ def stream(
         stop_ids: the first of these tokens that is drawn is the last one.
 
     Raises:
-        ValueError: there is not exactly one prompt, it is empty, the model is in training mode, prompt and
-            continuation are longer than its ``max_seq_len``, or an argument of :func:`filter_logits` is out
-            of range.
+        ValueError: there is not exactly one prompt, it is empty, the model is in training mode, or an
+            argument of :func:`filter_logits` is out of range.
     """
-    check(model, input_ids, max_new_tokens)
+    check(model, input_ids)
     if len(input_ids) != 1:
         raise ValueError(f"stream continues one prompt (1, T), not {len(input_ids)}; for more use generate")
     device = input_ids.device

@@ -55,6 +55,12 @@ def find_folder(name_or_folder: str | os.PathLike[str], files: Sequence[str]) ->
         raise FileNotFoundError(
             f"{name} is not a folder; give a model folder, or a name on the hub such as gpt2"
         )
+    if os.sep in name and folder.parent.is_dir():  # a slip of the pen, for which the hub need not be asked
+        there = sorted(path.name for path in folder.parent.iterdir() if path.is_dir())
+        raise FileNotFoundError(
+            f"there is no folder {name}, and {folder.parent} holds {', '.join(there) or 'none'}; correct the "
+            f"name, or, if it is meant for the hub, fetch it where no folder is called {folder.parent}"
+        )
     return _download(name, files)
 
 

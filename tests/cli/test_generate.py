@@ -1,3 +1,5 @@
+import io
+
 import pytest
 import torch
 from tokenizers import ByteLevelBPETokenizer as ByteLevel
@@ -42,10 +44,28 @@ def test_the_text_is_that_of_the_library(options, how, trained, capsys):
     assert found == expected(trained("gpt"), 11, **how)
 
 
-def test_by_default_as_many_tokens_as_fit(trained, capsys):
+def test_by_default_200_tokens_which_are_more_than_the_model_holds(trained, capsys):
     folder = trained("gpt")
-    room = 23 - len(load_tokenizer(folder).encode(PROMPT))
-    assert written(capsys, folder, "--prompt", PROMPT) == expected(folder, room)
+    assert pioneers.from_pretrained(folder).config.max_seq_len == 23
+    assert written(capsys, folder, "--prompt", PROMPT) == expected(folder, 200)
+
+
+def test_several_samples_are_those_of_the_following_seeds(trained, capsys):
+    folder = trained("gpt")
+    found = written(capsys, folder, "--prompt", PROMPT, "--samples", "3", "--seed", "4", "--tokens", "9")
+    texts = [expected(folder, 9, seed=seed) for seed in (4, 5, 6)]
+    assert found == ("-" * 15 + "\n").join(texts)
+    assert len({*texts}) == 3
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_prompt_may_come_from_a_file_or_from_standard_input(end, trained, tmp_path, capsys, monkeypatch):
+    raw = (PROMPT + end).encode()
+    (tmp_path / "prompt.txt").write_bytes(raw)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(raw)))
+    for name in (tmp_path / "prompt.txt", "-"):
+        found = written(capsys, trained("gpt"), "--prompt-file", name, "--tokens", "9")
+        assert found == expected(trained("gpt"), 9)
 
 
 def test_a_stop_text_ends_it(trained, capsys):
@@ -79,21 +99,11 @@ def test_a_llama_continues_too_with_a_tokenizer_of_the_library(trained, tmp_path
     assert written(capsys, tmp_path, "--prompt", PROMPT, "--tokens", "5") == expected(tmp_path, 5)
 
 
-def test_what_cannot_be_continued_is_refused(trained, tmp_path, fails):
+def test_a_tokenizer_of_another_model_is_refused(trained, tmp_path, fails):
     folder = trained("gpt")
-    assert fails(["generate", folder, "--prompt", ""]) == "the prompt is empty: give --prompt a few words"
-    used = len(load_tokenizer(folder).encode(PROMPT))
-    assert fails(["generate", folder, "--prompt", PROMPT, "--tokens", "23"]) == (
-        f"the prompt has {used} tokens and the model holds 23, which leaves room for {23 - used}: shorten "
-        "the prompt or give a smaller --tokens"
-    )
-    assert "leaves room for 0" in fails(["generate", folder, "--prompt", PROMPT * 9])
-    assert "only a GPT or a Llama continues texts" in fails(["generate", trained("bert"), "--prompt", PROMPT])
     for name in ("config.json", "model.safetensors"):
         (tmp_path / "mixed").mkdir(exist_ok=True)
         (tmp_path / "mixed" / name).write_bytes((folder / name).read_bytes())
     (tmp_path / "mixed" / "vocab.txt").write_bytes((trained("bert") / "vocab.txt").read_bytes())
     mixed = fails(["generate", tmp_path / "mixed", "--prompt", PROMPT])
     assert mixed.endswith("has a WordPiece; restore the model's own, a byte-level BPE")
-    assert "is not a model folder: it has no config.json" in fails(["generate", tmp_path, "--prompt", PROMPT])
-    assert "top_p must lie in (0, 1]" in fails(["generate", folder, "--prompt", PROMPT, "--top-p", "2"])

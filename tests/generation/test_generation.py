@@ -115,9 +115,9 @@ def test_bad_arguments_say_what_to_do(model):
         filter_logits(LOGITS, top_p=1.5)
     with pytest.raises(ValueError, match=r"at least one token, got \(1, 0\)"):
         generate(model, prompt[:, :0], 3)
-    for use_cache in (True, False):
-        with pytest.raises(ValueError, match=r"together are 24 tokens and the model has max_seq_len=23"):
-            generate(model, prompt, 21, use_cache=use_cache)
+    for slide in (0, 24):
+        with pytest.raises(ValueError, match=rf"slide must be from 1 to max_seq_len=23, not {slide}"):
+            generate(model, prompt, 21, slide=slide)
     for length in (0, 4):
         with pytest.raises(ValueError, match=rf"lengths must lie between 1 and T=3, got \[{length}\]"):
             generate(model, prompt, 3, lengths=torch.tensor([length]))

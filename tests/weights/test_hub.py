@@ -56,6 +56,18 @@ def test_a_folder_here_goes_before_the_hub(hub, tmp_path, monkeypatch):
     assert not calls
 
 
+def test_a_misspelt_folder_is_never_asked_of_the_hub(hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    calls = hub(AssertionError("asked the hub"))
+    (tmp_path / "runs" / "gpt").mkdir(parents=True)
+    message = (
+        "there is no folder runs/gtp, and runs holds gpt; correct the name, or, if it is meant for the hub"
+    )
+    with pytest.raises(FileNotFoundError, match=message):
+        from_pretrained("runs/gtp")
+    assert not calls
+
+
 @pytest.mark.parametrize("name", ["./gpt2", "../gpt2", "/nowhere/gpt2", "a/b/c", "C:\\gpt2"])
 def test_a_path_is_never_asked_of_the_hub(name, hub):
     calls = hub(AssertionError("asked the hub"))

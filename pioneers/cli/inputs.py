@@ -1,0 +1,26 @@
+"""What a command reads: a file, or standard input."""
+
+import sys
+
+from pioneers.data import text_file
+
+STANDARD_INPUT = "-"
+
+
+def text_of(name: str) -> str:
+    """The text of a UTF-8 file, plain or .gz, or of standard input for ``-``, without its last line end.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ValueError: it is not UTF-8, or the file is empty.
+    """
+    if name != STANDARD_INPUT:
+        return text_file(name).removesuffix("\n")
+    raw = sys.stdin.buffer.read()
+    try:
+        return raw.decode("utf-8-sig").replace("\r\n", "\n").removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"standard input, byte {error.start + 1}: 0x{raw[error.start]:02x} is not UTF-8; convert it "
+            "first, for instance with iconv -t UTF-8"
+        ) from error
