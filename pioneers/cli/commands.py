@@ -15,6 +15,7 @@ COMMANDS = {
     "generate": "let a GPT continue a text",
     "translate": "let a Transformer translate",
     "convert": "convert weights to Hugging Face's layout, or from it",
+    "compare": "find where a model differs from its counterpart in transformers",
     "bench": "measure speed next to other libraries",
     "grade": "grade a lab for a class, each submission in a jail",
     "doctor": "check what works on this machine, and what to install",

@@ -62,11 +62,12 @@ ROOM = 2e9  # bytes for a small model, its runs and the public data
 
 
 class Finding(NamedTuple):
-    """One line of the report; ``cure`` says how to fix a problem."""
+    """One line of the report; ``cure`` says how to fix a problem, ``outside`` one that only others have."""
 
     about: str
     text: str
     cure: str = ""
+    outside: str = ""
 
 
 def add_arguments(parser: Parser) -> None:
@@ -77,13 +78,16 @@ def add_arguments(parser: Parser) -> None:
 def run(args: Namespace) -> int:
     """Print the report; returns 1 if something is broken."""
     cures: list[str] = []
+    outside = ""
     for title, find in SECTIONS.items():
         print(title, flush=True)
         for finding in find():
             print(f"  {finding.about:16}{finding.text}", flush=True)
             cures += filter(None, [finding.cure])
+            outside = finding.outside or outside
         print()
-    print("to do: " + "; ".join(cures) if cures else "everything works")
+    works = f"everything works, except outside of pioneers: {outside}" if outside else "everything works"
+    print("to do: " + "; ".join(cures) if cures else works)
     return 1 if cures else 0
 
 
@@ -152,7 +156,11 @@ def _torchvision() -> Finding:
         return Finding("torchvision", f"cannot be imported: {reason}", f"{REPAIR} torchvision")
     if compat.operators_missing():
         state = "made for another torch; pioneers.compat imports it without its compiled operators"
-        return Finding("torchvision", f"{version('torchvision')}, {state}")
+        outside = (
+            "transformers and timm cannot import torchvision by themselves; to get both from one place: "
+            f"{REPAIR} torch torchvision"
+        )
+        return Finding("torchvision", f"{version('torchvision')}, {state}", outside=outside)
     return Finding("torchvision", f"{version('torchvision')}, for {purpose}")
 
 
@@ -185,7 +193,8 @@ def _data_set(group: str, names: list[str], folders: list[Path]) -> Finding:
         return Finding(
             name, f"{len(damaged)} of {len(here)} files damaged", f"delete the damaged {damaged[0]}"
         )
-    return Finding(name, f"{len(here)} of {len(names)} files, intact" if here else "not here yet")
+    rest = "" if len(here) == len(names) else "; the others are downloaded when they are needed"
+    return Finding(name, f"{len(here)} of {len(names)} files, intact{rest}" if here else "not here yet")
 
 
 def _disk() -> Iterator[Finding]:

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from pioneers.layers.patches import PatchEmbedding
 from pioneers.layers.positions import LearnedPositions, SinusoidalPositions
+from pioneers.layers.token_table import TokenTable
 
 
 class TransformerEmbedding(nn.Module):
@@ -27,7 +28,7 @@ class TransformerEmbedding(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int, *, max_seq_len: int, dropout: float = 0.0) -> None:
         super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
+        self.token = TokenTable(vocab_size, d_model)
         self.position = SinusoidalPositions(max_seq_len, d_model)
         self.dropout = nn.Dropout(dropout)
         self.scale = math.sqrt(d_model)
@@ -69,7 +70,7 @@ class GPTEmbedding(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
+        self.token = TokenTable(vocab_size, d_model)
         self.position = LearnedPositions(max_seq_len, d_model)
         self.norm = norm(d_model)
         self.dropout = nn.Dropout(dropout)
@@ -113,7 +114,7 @@ class BERTEmbedding(nn.Module):
         eps: float = 1e-12,
     ) -> None:
         super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
+        self.token = TokenTable(vocab_size, d_model)
         self.position = LearnedPositions(max_seq_len, d_model)
         self.num_segments = num_segments
         self.segment = nn.Embedding(num_segments, d_model) if num_segments else None
@@ -154,7 +155,7 @@ class TokenEmbedding(nn.Module):
 
     def __init__(self, vocab_size: int, d_model: int, *, dropout: float = 0.0) -> None:
         super().__init__()
-        self.token = nn.Embedding(vocab_size, d_model)
+        self.token = TokenTable(vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, input_ids: Tensor) -> Tensor:
@@ -216,7 +217,7 @@ class ViTEmbedding(nn.Module):
             ValueError: the images do not have the promised shape.
         """
         patches = self.patch(images)  # (B, N, D)
-        cls_token = self.cls_token.expand(len(images), 1, -1)  # (B, 1, D)
+        cls_token = self.cls_token.expand(images.shape[0], 1, -1)  # (B, 1, D)
         tokens = torch.cat([cls_token, patches], dim=1)  # (B, 1 + N, D)
         return self.dropout(self.norm(tokens + self.position(tokens.shape[1])))
 

@@ -43,7 +43,7 @@ class DeiTEmbedding(ViTEmbedding):
         """
         patches = self.patch(images)  # (B, N, D)
         both = torch.stack([self.cls_token, self.distillation_token])  # (2, D)
-        tokens = torch.cat([both.expand(len(images), -1, -1), patches], dim=1)  # (B, 2 + N, D)
+        tokens = torch.cat([both.expand(images.shape[0], -1, -1), patches], dim=1)  # (B, 2 + N, D)
         return self.dropout(tokens + self.position(tokens.shape[1]))
 
 

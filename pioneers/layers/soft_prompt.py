@@ -36,4 +36,4 @@ class SoftPrompt(nn.Module):
         if start:
             raise ValueError("a soft prompt comes before the first token: generate with use_cache=False")
         tokens = self.embed(input_ids, len(self.prompt))  # (B, T, D)
-        return torch.cat([self.prompt.expand(len(tokens), -1, -1), tokens], dim=1)
+        return torch.cat([self.prompt.expand(tokens.shape[0], -1, -1), tokens], dim=1)

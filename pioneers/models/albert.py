@@ -9,6 +9,7 @@ from pioneers.layers import Stack, init_weights, initial_std
 from pioneers.models.bert import BERTConfig, Encoder, MaskedLMHead
 from pioneers.models.bert_masked_lm import BERTForMaskedLM
 from pioneers.models.heads import ClassificationHead
+from pioneers.models.pretrained import Pretrained
 
 _SIZES = {"vocab_size": 30000, "max_seq_len": 512}
 
@@ -99,7 +100,7 @@ class ALBERTLogits(NamedTuple):
     sentence_order: Tensor
 
 
-class ALBERTForPretraining(nn.Module):
+class ALBERTForPretraining(Pretrained):
     """ALBERT with both heads of its pretraining: Lan et al. 2020, section 3.1.
 
     Args:

@@ -17,6 +17,7 @@ from pioneers.layers import (
     initial_std,
 )
 from pioneers.layers.feedforward import ACTIVATIONS
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +77,7 @@ class BERTConfig(Config):
         self._require_known("activation", ACTIVATIONS)
 
 
-class Encoder(nn.Module):
+class Encoder(Pretrained):
     """BERT and its descendants: token ids to hidden states, and these to one vector.
 
     A subclass makes the parts, ``embed`` and ``stack``; its lines are what sets it apart from BERT.

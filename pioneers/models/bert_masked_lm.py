@@ -2,12 +2,13 @@
 
 from typing import ClassVar
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pioneers.models.bert import BERT, BERTConfig, Encoder, MaskedLMHead
+from pioneers.models.pretrained import Pretrained
 
 
-class BERTForMaskedLM(nn.Module):
+class BERTForMaskedLM(Pretrained):
     """BERT with its masked-language-model head alone, as it was trained from RoBERTa on.
 
     Devlin et al. 2019, section 3.1, task 1. :class:`~pioneers.models.BERTForPretraining` has both heads.

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pioneers.models.bert import BERT, BERTConfig, MaskedLMHead
 from pioneers.models.heads import ClassificationHead
+from pioneers.models.pretrained import Pretrained
 
 
 class PretrainingLogits(NamedTuple):
@@ -20,7 +21,7 @@ class PretrainingLogits(NamedTuple):
     next_sentence: Tensor
 
 
-class BERTForPretraining(nn.Module):
+class BERTForPretraining(Pretrained):
     """BERT with both heads of its pretraining: Devlin et al. 2019, section 3.1. Published weights are these.
 
     Args:

@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pioneers.models.bert import Encoder
 from pioneers.models.heads import ClassificationHead, SpanHead
 from pioneers.models.labels import label_names
+from pioneers.models.pretrained import Pretrained
 
 
-class BERTClassifier(nn.Module):
+class BERTClassifier(Pretrained):
     """Sequence classification: one label for a text or a pair, from the pooled vector.
 
     Devlin et al. 2019, section 4.1.
@@ -43,7 +44,7 @@ class BERTClassifier(nn.Module):
         return self.head(self.bert.pool(self.bert(input_ids, segment_ids=segment_ids, mask=mask)))
 
 
-class BERTTagger(nn.Module):
+class BERTTagger(Pretrained):
     """Token classification: one tag for every token, from its own hidden state.
 
     Devlin et al. 2019, section 5.3.
@@ -76,7 +77,7 @@ class BERTTagger(nn.Module):
         return self.head(self.bert(input_ids, segment_ids=segment_ids, mask=mask))
 
 
-class BERTReader(nn.Module):
+class BERTReader(Pretrained):
     """Extractive question answering: every token's scores as the start and the end of the answer.
 
     Devlin et al. 2019, section 4.2.

@@ -20,6 +20,7 @@ from pioneers.layers import (
     initial_std,
 )
 from pioneers.layers.feedforward import ACTIVATIONS
+from pioneers.models.pretrained import Pretrained
 from pioneers.objectives.contrastive import pair_logits
 
 MAX_SCALE = 100.0
@@ -101,7 +102,7 @@ class CLIPConfig(Config):
         self._require(divides, "patch_size", f"a divisor of image_size={self.image_size}")
 
 
-class CLIP(nn.Module):
+class CLIP(Pretrained):
     """Two encoders with one space of vectors: Radford et al. 2021, sections 2.3 and 2.4.
 
     The image tower is a ViT with a norm before its blocks, read at the class token; the text tower is a GPT

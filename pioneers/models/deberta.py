@@ -19,6 +19,7 @@ from pioneers.layers import (
     initial_std,
 )
 from pioneers.models.bert import MaskedLMHead
+from pioneers.models.pretrained import Pretrained
 
 _V3 = {"vocab_size": 128100, "num_buckets": 256}
 
@@ -69,7 +70,7 @@ class DeBERTaConfig(Config):
         self._require_positive_or_none("num_buckets")
 
 
-class DeBERTa(nn.Module):
+class DeBERTa(Pretrained):
     """The encoder: token vectors alone go in, and every block adds distances to its scores.
 
     He et al. 2021; the third version, with buckets of distances: He et al. 2023. It has no limit on the
@@ -121,7 +122,7 @@ class DeBERTa(nn.Module):
         return self.stack(x, mask=mask)
 
 
-class DeBERTaForMaskedLM(nn.Module):
+class DeBERTaForMaskedLM(Pretrained):
     """DeBERTa with BERT's masked-language-model head.
 
     The paper's enhanced mask decoder, which adds absolute positions before the last block runs again, is not

@@ -15,6 +15,7 @@ from pioneers.layers import (
     init_weights,
     initial_std,
 )
+from pioneers.models.pretrained import Pretrained
 from pioneers.models.vit import ViTConfig
 
 _IMAGENET = {"image_size": 224, "patch_size": 16, "num_classes": 1000, "num_layers": 12, "drop_path": 0.1}
@@ -53,7 +54,7 @@ class DeiTLogits(NamedTuple):
     distillation_token: Tensor
 
 
-class DeiT(nn.Module):
+class DeiT(Pretrained):
     """A ViT with a class token that learns from labels and a distillation token that learns from a teacher.
 
     :func:`pioneers.objectives.distillation_token_loss` trains it: Touvron et al. 2021, section 4. Where the

@@ -14,6 +14,7 @@ from pioneers.layers.block import NORM_PLACEMENTS
 from pioneers.layers.positions import sinusoids
 from pioneers.models.baselines import ConvBackbone
 from pioneers.models.labels import label_names
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +116,7 @@ class BoxHead(nn.Sequential):
         super().__init__(*hidden, nn.Linear(d_model, 4))
 
 
-class Detector(nn.Module):
+class Detector(Pretrained):
     """What all DETRs have: a backbone, an encoder, a decoder and two heads; a subclass has the queries.
 
     Args:

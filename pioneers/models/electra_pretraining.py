@@ -9,6 +9,7 @@ from pioneers.layers import init_weights, initial_std
 from pioneers.layers.feedforward import ACTIVATIONS
 from pioneers.models.bert_masked_lm import BERTForMaskedLM
 from pioneers.models.electra import ELECTRA, ELECTRAConfig
+from pioneers.models.pretrained import Pretrained
 
 
 class ELECTRAGenerator(BERTForMaskedLM):
@@ -28,7 +29,7 @@ class ELECTRAGenerator(BERTForMaskedLM):
     body = ELECTRA
 
 
-class ELECTRADiscriminator(nn.Module):
+class ELECTRADiscriminator(Pretrained):
     """The model that is kept: ELECTRA with one logit per token, positive where it looks replaced.
 
     Clark et al. 2020, section 2. To fine-tune it, give its ``bert`` to a model such as
@@ -76,7 +77,7 @@ class ELECTRALogits(NamedTuple):
     corrupted_ids: Tensor
 
 
-class ELECTRAForPretraining(nn.Module):
+class ELECTRAForPretraining(Pretrained):
     """Generator and discriminator with one embedding for both: Clark et al. 2020, sections 2 and 3.2.
 
     As in the authors' code the whole embedding is shared, norm and segments with tokens and positions; each

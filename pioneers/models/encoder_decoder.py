@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pioneers.layers import KVCache, Stack
+from pioneers.models.pretrained import Pretrained
 
 Caches = Sequence[KVCache]
 
 
-class EncoderDecoderModel(nn.Module):
+class EncoderDecoderModel(Pretrained):
     """An encoder, and a decoder that attends to its output.
 
     A subclass sets ``config`` (with ``max_seq_len``) and ``decoder``, and defines :meth:`encode` and

@@ -19,6 +19,7 @@ from pioneers.layers import (
 )
 from pioneers.layers.block import NORM_PLACEMENTS
 from pioneers.layers.feedforward import ACTIVATIONS
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +90,7 @@ class GPTConfig(Config):
         self._require_known("activation", ACTIVATIONS)
 
 
-class GPT(nn.Module):
+class GPT(Pretrained):
     """A decoder-only language model; the output layer shares its matrix with the token embedding.
 
     Radford et al. 2018 (GPT: post-norm, 117M) and 2019 (GPT-2: pre-norm).

@@ -8,9 +8,10 @@ from torch import Tensor, nn
 from pioneers.layers import init_weights, initial_std
 from pioneers.models.gpt import GPT
 from pioneers.models.labels import label_names
+from pioneers.models.pretrained import Pretrained
 
 
-class GPTClassifier(nn.Module):
+class GPTClassifier(Pretrained):
     """Sequence classification: one label for a text, from the state of its last token, which has seen all.
 
     Without an extract token, as GPT-2 is used: compare :class:`~pioneers.models.GPTTaskModel`.

@@ -24,6 +24,7 @@ from pioneers.layers import (
     init_weights,
     initial_std,
 )
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +105,7 @@ class LlamaConfig(Config):
         self._require(enough, "experts_per_token", f"at most num_experts={self.num_experts}")
 
 
-class Llama(nn.Module):
+class Llama(Pretrained):
     """A decoder-only language model: RMSNorm, rotary positions, SwiGLU, grouped queries and no biases.
 
     Touvron et al. 2023, section 2.2; Llama 3: Grattafiori et al. 2024, section 3.2; Qwen3: Yang et al. 2025,

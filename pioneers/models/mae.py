@@ -19,6 +19,7 @@ from pioneers.layers import (
     initial_std,
     sinusoidal_table_2d,
 )
+from pioneers.models.pretrained import Pretrained
 from pioneers.models.vit import ViT, ViTConfig
 from pioneers.objectives.masked_patches import keep_patches, restore_patches
 
@@ -105,7 +106,7 @@ class MAEConfig(Config):
         )
 
 
-class MAE(nn.Module):
+class MAE(Pretrained):
     """A masked autoencoder: He et al. 2022, section 3.
 
     The encoder reads the class token and the visible patches alone. The decoder has a learned mask token in

@@ -22,6 +22,7 @@ from pioneers.layers import (
     window_partition,
 )
 from pioneers.models.labels import label_names
+from pioneers.models.pretrained import Pretrained
 
 _IMAGENET = {"image_size": 224, "patch_size": 4, "num_classes": 1000, "window_size": 7}
 
@@ -164,7 +165,7 @@ class SwinStage(nn.Module):
         return x
 
 
-class Swin(nn.Module):
+class Swin(Pretrained):
     """An encoder over a grid of patches, with attention in windows: Liu et al. 2021, section 3.
 
     Its cost grows with the number of patches, not with its square. The head reads the mean of the last grid.

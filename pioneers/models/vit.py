@@ -17,6 +17,7 @@ from pioneers.layers import (
     initial_std,
 )
 from pioneers.models.labels import label_names
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,7 @@ class ViTConfig(Config):
         self._require(divides, "patch_size", f"a divisor of image_size={self.image_size}")
 
 
-class ViT(nn.Module):
+class ViT(Pretrained):
     """An encoder over image patches; the class token's final state is what the head reads.
 
     Dosovitskiy et al. 2021, section 3.1. A model expects images scaled as those it was trained on. For the

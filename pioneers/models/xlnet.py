@@ -16,6 +16,7 @@ from pioneers.layers import (
     initial_std,
     relative_sinusoids,
 )
+from pioneers.models.pretrained import Pretrained
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,7 @@ class Streams(NamedTuple):
     query: Tensor | None
 
 
-class XLNet(nn.Module):
+class XLNet(Pretrained):
     """Permutation language model with two-stream attention and relative positions: Yang et al. 2019.
 
     The output layer shares its matrix with the token embedding. There is no memory of earlier segments

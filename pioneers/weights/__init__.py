@@ -25,6 +25,7 @@ from pioneers.weights import (
     vit_torchvision,
     xlnet,
 )
+from pioneers.weights.compare import Compared, compare_layers
 from pioneers.weights.hub import download
 from pioneers.weights.names import name_table, table_of_names
 from pioneers.weights.pretrained import from_pretrained, save_huggingface, save_pretrained
@@ -32,10 +33,12 @@ from pioneers.weights.state_dict import to_ours, to_theirs
 from pioneers.weights.tokenizer import load_tokenizer, save_tokenizer
 
 __all__ = [
+    "Compared",
     "albert",
     "bart",
     "bert",
     "clip",
+    "compare_layers",
     "deberta",
     "deit",
     "deit_timm",

@@ -15,7 +15,11 @@ from pioneers.data.registry import PublicFile
 
 @pytest.fixture(autouse=True)
 def own_machine(monkeypatch, tmp_path):
-    """Data folders that nobody else writes to, and a jail that holds: test_jail.py tries the real one."""
+    """Data folders that nobody else writes to, a torchvision that fits this torch, and a jail that holds.
+
+    test_jail.py tries the real one.
+    """
+    monkeypatch.setattr(compat, "operators_missing", lambda: False)
     monkeypatch.setattr(self_test, "escape_attempts", lambda limits: [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("PIONEERS_DATA", raising=False)
@@ -107,6 +111,11 @@ def test_torchvision_is_tried_for_real(fault, text, status, capsys, monkeypatch)
     assert text in lines["torchvision"]
     assert found == status
     assert ("--force-reinstall torchvision" in last) == bool(status)
+    if not fault:
+        outside = (
+            "everything works, except outside of pioneers: transformers and timm cannot import torchvision"
+        )
+        assert last.startswith(outside) and last.endswith("pip install --force-reinstall torch torchvision")
     monkeypatch.setattr(compat, "operators_missing", lambda: False)
     if fault is None:
         assert report(capsys)[1]["torchvision"] == "0.1, for image transforms and comparison with its ViT"
@@ -122,7 +131,8 @@ def test_data_is_looked_for_and_verified(capsys, monkeypatch, tmp_path):
         path.write_bytes(whole)
     monkeypatch.setenv("PIONEERS_DATA", str(supplied))
     status, lines, _ = report(capsys)
-    assert (status, lines["set"], lines["lone"]) == (0, "1 of 2 files, intact", "1 of 1 files, intact")
+    assert lines["set"] == "1 of 2 files, intact; the others are downloaded when they are needed"
+    assert (status, lines["lone"]) == (0, "1 of 1 files, intact")
     (supplied / "set" / "one").write_bytes(b"a wrong file")
     status, lines, last = report(capsys)
     assert lines["set"] == "1 of 1 files damaged"

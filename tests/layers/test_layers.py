@@ -168,6 +168,13 @@ def test_text_embedding_adds_tokens_and_positions():
     assert torch.equal(embed(ids, start=2), expected)
 
 
+@pytest.mark.parametrize("wrong", [11, -1])
+def test_an_id_outside_the_vocabulary_is_named(wrong):
+    ids = torch.tensor([[3, wrong, 5]])
+    with pytest.raises(ValueError, match=f"token ids 0 to 10, and it was given {wrong}: encode the text"):
+        GPTEmbedding(11, 6, max_seq_len=7)(ids)
+
+
 @pytest.mark.parametrize("ids", [torch.zeros(3, dtype=torch.long), torch.zeros(1, 3)])
 def test_text_embedding_refuses_other_shapes(ids):
     with pytest.raises(ValueError, match=r"integer tensor \(B, T\).*use ids\[None\]"):

@@ -298,3 +298,13 @@ def test_the_package_is_light_until_it_is_needed():
     assert run.stdout == "from_pretrained\n"
     with pytest.raises(AttributeError, match="module 'pioneers' has no attribute 'from_scratch'"):
         pioneers.from_scratch  # noqa: B018
+
+
+def test_a_model_reads_and_writes_itself(tmp_path):
+    torch.manual_seed(0)
+    model = GPT(GPTConfig.preset("mini"))
+    model.save_pretrained(tmp_path)
+    again = GPT.from_pretrained(tmp_path)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+    with pytest.raises(ValueError, match=r"holds a GPT: read it with GPT\.from_pretrained"):
+        BERT.from_pretrained(tmp_path)
