@@ -1,8 +1,8 @@
-"""Write the stored BERT as a script that runs in a page: ``book/_static/live/bert.js``.
+"""Write the stored BERT and ViT as scripts that run in a page: ``book/_static/live/NAME.js``.
 
     make experiments NAME=live_models
 
-It takes a second. ``bert_documents`` makes the model.
+It takes a second. ``bert_documents`` and ``vit_digits`` make the models.
 """
 
 from experiments.common import ROOT
@@ -18,6 +18,7 @@ def main() -> None:
     bert, tokenizer = from_pretrained(STORED / "bert_documents"), load_tokenizer(STORED / "bert_documents")
     unread = ("bert.pooler.", "next_sentence.")  # the page fills gaps only
     export_script(bert, LIVE / "bert.js", without=unread, vocab=tokenizer.vocab)
+    export_script(from_pretrained(STORED / "vit_digits"), LIVE / "vit.js")
 
 
 if __name__ == "__main__":

@@ -311,6 +311,18 @@ def task_shapes():
     return {"shapes": [{"name": name, "examples": rows} for name, rows in names.items()], "longest": 14}
 
 
+def vit():
+    def picture(label, *strokes):
+        image = torch.zeros(28, 28)
+        for top, bottom, left, right in strokes:
+            image[top:bottom, left:right] = 1
+        return {"label": label, "picture": "".join("0f"[int(value)] for value in image.flatten())}
+
+    seven = picture(7, (5, 8, 8, 20), (5, 24, 17, 20))
+    first = "The model is loaded when you come near."
+    return {"digits": [picture(1, (4, 24, 12, 15)), seven], "start": 1, "first": first}
+
+
 def gaps():
     return {
         "sentences": ["Return the number of bytes written to the file.", "It can be read only once."],
@@ -386,7 +398,7 @@ MAKERS = (
     swin_windows, detections, corruption, augmentations, mae_masks, clip_matrix,
     preferences,
     grpo, attention_patterns, experts, memory, scaling, lora, task_shapes,
-    gaps,
+    gaps, vit,
     reach, objectives,
     three_attentions,
 )  # fmt: skip

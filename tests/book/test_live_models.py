@@ -10,11 +10,12 @@ from torch import nn
 
 from experiments.live_models import LIVE, STORED
 from experiments.text.live import export_script, quantize
+from pioneers.analysis import record_attention
 from pioneers.data import language_reference
-from pioneers.models import BERTConfig, BERTForPretraining
+from pioneers.models import BERTConfig, BERTForPretraining, ViT, ViTConfig
 from pioneers.weights import from_pretrained, load_tokenizer
 
-LARGEST = {"bert": 1.3e6}
+LARGEST = {"bert": 1.3e6, "vit": 0.2e6}
 STRANGE = [
     "",
     " \u00a0\u2028x",
@@ -67,7 +68,7 @@ def stored(name):
     }
 
 
-@pytest.mark.parametrize(("name", "folder"), [("bert", "bert_documents")])
+@pytest.mark.parametrize(("name", "folder"), [("bert", "bert_documents"), ("vit", "vit_digits")])
 def test_the_scripts_hold_the_stored_models_in_int8(name, folder):
     model = from_pretrained(STORED / folder).state_dict()
     found = stored(name)
@@ -104,6 +105,25 @@ def test_a_bert_in_the_page_is_that_of_torch(numbers):
         with torch.inference_mode():
             expected = bert(ids, mask=mask[None, None, None]).masked_lm[0, 7]
         agree(logits, expected)
+
+
+def test_a_vit_in_the_page_is_that_of_torch(numbers):
+    torch.manual_seed(0)
+    sizes = {"image_size": 12, "patch_size": 3, "in_channels": 1, "num_classes": 7}
+    vit = randomised(ViT(ViTConfig(**sizes, d_model=15, num_layers=3, num_heads=5)))
+    image = torch.rand(1, 1, 12, 12)
+    found = numbers(
+        """pixels => {
+          const { config, weights } = Live.models.random;
+          const vit = new LiveModels.ViT(config, Live.unpack(weights)), logits = [...vit.logits(pixels)];
+          return [logits, vit.weights["stack.blocks.1.attn"].map(rows => rows.map(row => [...row]))];
+        }""",
+        image.flatten().tolist(),
+        vit,
+    )
+    with torch.inference_mode(), record_attention(vit) as maps:
+        agree(found[0], vit(image)[0])
+    torch.testing.assert_close(torch.tensor(found[1]), maps[1][0], atol=1e-4, rtol=0)
 
 
 def test_pieces_of_words_are_those_of_the_package(numbers):

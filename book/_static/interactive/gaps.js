@@ -14,7 +14,7 @@ Interactive.figure("gaps", "Hide a word, and a BERT guesses it", (panel, data, s
   });
   panel.append(sentence.element, make("label", { for: "gaps-words" }, "Change it, or write your own"), words, view.element, strip,
     make("table", { class: "values" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "guess"), make("th"), make("th", { scope: "col" }, "probability"))),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "guess"), make("td"), make("th", { scope: "col" }, "probability"))),
       make("tbody", {}, ...lines.map(line => line.element))));
 
   let model, tokenizer, ids = [], cut = "", kept = new Set(), buttons = [], hidden;

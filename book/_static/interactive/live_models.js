@@ -19,6 +19,28 @@ const LiveModels = (() => {
     }
   }
 
+  /** An encoder over patches of a picture, whose class token is read. */
+  class ViT extends Live.Network {
+    constructor(config, tensors) {
+      super({ activation: "gelu", ...config }, tensors);
+    }
+
+    /** Logits for a grey picture, a flat array of its pixels row by row. */
+    logits(pixels) {
+      const { image_size: side, patch_size: P, d_model: D } = this.config, across = side / P;
+      const patches = new Float32Array(side * side);
+      for (let y = 0; y < side; y++) for (let x = 0; x < side; x++) {
+        const n = Math.floor(y / P) * across + Math.floor(x / P);
+        patches[n * P * P + (y % P) * P + x % P] = pixels[y * side + x];
+      }
+      const tokens = new Float32Array((across ** 2 + 1) * D);
+      tokens.set(this.tensors["embed.cls_token"].data);
+      tokens.set(this.linear(patches, "embed.patch.proj"), D);
+      const x = this.stack("stack", Live.add(tokens, this.tensors["embed.position.table"].data)); // (1 + N, D)
+      return this.linear(x.subarray(0, D), "head");
+    }
+  }
+
   /** BERT's tokenizer: lower case without accents, then the longest pieces of the vocabulary. */
   class WordPiece {
     constructor(vocab) {
@@ -49,5 +71,5 @@ const LiveModels = (() => {
     }
   }
 
-  return { BERT, WordPiece };
+  return { BERT, ViT, WordPiece };
 })();
