@@ -4,8 +4,6 @@ Pages hold text only, no scripts. Feedback is made of marks, causes and comments
 test and nothing that a student's process printed.
 """
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -17,8 +15,11 @@ from jinja2 import Environment, FileSystemLoader
 
 from pioneers.autograder.mistakes import known_mistakes
 from pioneers.autograder.record import GradebookView
+from pioneers.autograder.similarity import similar_pairs
 from pioneers.autograder.single import Result, folder_of, write
-from pioneers.autograder.submission import EXCHANGE, SubmissionRefused, contents
+from pioneers.autograder.skeleton import Skeleton
+from pioneers.autograder.submission import EXCHANGE, Cell, SubmissionRefused, contents, find_notebook, read
+from pioneers.autograder.tables import blackboard, canvas, items, items_table, moodle
 
 PAGES = Path(__file__).parent / "pages"
 SILENT = ("judge stopped", "grader failed")  # kinds of flags that only the teacher sees
@@ -46,6 +47,9 @@ def publish(course: Path, lab: str, results: Sequence[Result], view: GradebookVi
     graded = {result["student"]: view[result["student"]] for result in results}
     write(reports / "canvas.csv", canvas(lab, graded))
     write(reports / "moodle.csv", moodle(lab, graded))
+    write(reports / "blackboard.csv", blackboard(lab, graded))
+    write(reports / "items.csv", items_table(items(results, view)))
+    write(reports / "similar.html", similar_page(course, lab, [result["student"] for result in results]))
     return reports / "class.html"
 
 
@@ -97,7 +101,7 @@ def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
         waiting=sum(c["waits"] for result in results for c in view[result["student"]].values()),
         histogram=histogram,
         most=max(count for _, count in histogram) or 1,
-        exercises=_exercises(results, view),
+        exercises=items(results, view),
         mistakes=[
             (exercise, name, count, next((a.change for a in known[exercise] if a.mistake == name), ""))
             for (exercise, name), count in sorted(made.items(), key=lambda item: (-item[1], item[0]))
@@ -107,39 +111,23 @@ def class_page(lab: str, results: Sequence[Result], view: GradebookView) -> str:
     )
 
 
-def canvas(lab: str, view: GradebookView) -> str:
-    """Return the marks in ``view`` as a table for Canvas, with one column named after the ``lab``."""
-    head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", lab]
-    possible = ["    Points Possible", "", "", "", "", _points(view)]
-    rows = [[_text(name), "", "", _text(name), "", _score(cells)] for name, cells in view.items()]
-    return _table([head, possible, *rows])
+def similar_page(course: Path, lab: str, students: Sequence[str]) -> str:
+    """Return the page about submissions that are alike; those that cannot be read are left out.
 
-
-def moodle(lab: str, view: GradebookView) -> str:
-    """Return the marks in ``view`` as a table for Moodle, with columns for the user name and the ``lab``."""
-    rows = [[_text(name), _score(cells)] for name, cells in view.items()]
-    return _table([["username", lab], *rows])
-
-
-def _exercises(results: Sequence[Result], view: GradebookView) -> list[dict[str, Any]]:
-    rows = []
-    for mark in results[0]["marks"] if results else ():
-        cells = [view[result["student"]][mark["grade_id"]] for result in results]
-        settled = [cell for cell in cells if not (cell["waits"] and not cell["by_hand"])]
-        full = sum(cell["score"] >= mark["points"] for cell in settled)
-        none = sum(cell["score"] == 0 for cell in settled)
-        rows.append(
-            {
-                "name": mark["exercise"] or mark["grade_id"].replace("_", " "),
-                "points": mark["points"],
-                "full": full,
-                "part": len(settled) - full - none,
-                "none": none,
-                "waits": len(cells) - len(settled),
-                "mean": mean([cell["score"] for cell in settled] or [0]),
-            }
-        )
-    return rows
+    Args:
+        course: the folder of the course.
+        lab: the lab that was graded.
+        students: who handed in.
+    """
+    cells: dict[str, list[Cell]] = {}
+    for student in students:
+        with suppress(SubmissionRefused):
+            path, _ = find_notebook(folder_of(course, student, lab), lab)
+            cells[student] = read(contents(path))
+    given = [
+        Cell(cell.cell_type, cell.source, "", 0, {}) for cell in Skeleton.load(course, lab).released.cells
+    ]
+    return _page("similar.html", lab=lab, pairs=similar_pairs(cells, given))
 
 
 def _histogram(totals: Sequence[float], points: float) -> list[tuple[str, int]]:
@@ -148,26 +136,6 @@ def _histogram(totals: Sequence[float], points: float) -> list[tuple[str, int]]:
     counts = Counter(min(int(total / width), BINS) for total in totals)
     edges = [f"{n * width:g} to below {(n + 1) * width:g}" for n in range(BINS)] + [f"{points:g}"]
     return [(label, counts[n]) for n, label in enumerate(edges)]
-
-
-def _points(view: GradebookView) -> str:
-    first: dict[str, dict[str, Any]] = next(iter(view.values()), {})
-    return f"{sum(cell['points'] for cell in first.values()):g}"
-
-
-def _score(cells: dict[str, dict[str, Any]]) -> str:
-    return f"{sum(cell['score'] for cell in cells.values()):g}"
-
-
-def _text(name: str) -> str:
-    """Return a ``name`` in a form that no spreadsheet takes for a formula."""
-    return f"'{name}" if name[:1] in "=+-@\t\r" else name
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue()
 
 
 def _page(name: str, **values: Any) -> str:

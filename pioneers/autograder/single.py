@@ -30,7 +30,15 @@ CHECK = re.compile(r'\bcheck\("([\d.]+)"')
 Result = dict[str, Any]
 
 
-def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, trusted: bool = False) -> Result:
+def grade(
+    skeleton: Skeleton,
+    course: Path,
+    student: str,
+    limits: Limits,
+    *,
+    trusted: bool = False,
+    exercise: str = "",
+) -> Result:
     """Grade the submission of a ``student``, and write the result and the graded notebook to the course.
 
     Args:
@@ -39,6 +47,8 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
         student: the name of the student's folder.
         limits: the limits of the jail.
         trusted: whether to run without a jail.
+        exercise: the only one to check again, such as ``1.4``; the others keep the marks of an earlier run,
+            if there is one of the same submission.
     """
     begun, peak = time.monotonic(), 0
     flags: list[Flag] = []
@@ -47,7 +57,8 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
         rebuilt = rebuild(skeleton, read(contents(path)))
         session = Session(limits, trusted=trusted)
         try:
-            marks = referee(skeleton, rebuilt, session)
+            kept = _kept(skeleton, course, student, exercise) if exercise else {}
+            marks = referee(skeleton, rebuilt, session, kept)
         finally:
             session.close()
         notebook, peak, flags = rebuilt.notebook, session.peak, flags + rebuilt.flags
@@ -56,6 +67,7 @@ def grade(skeleton: Skeleton, course: Path, student: str, limits: Limits, *, tru
         flags = [*flags, Flag("refused", str(cause))]
     result = as_result(student, skeleton, marks, flags)
     result |= {"digest": digest(course, student, skeleton), "seconds": time.monotonic() - begun, "peak": peak}
+    result["handed_in"] = handed_in(course, student, skeleton.lab)
     leave(course, result, notebook)
     return result
 
@@ -100,15 +112,36 @@ def result_path(course: Path, student: str, lab: str) -> Path:
 
 def digest(course: Path, student: str, skeleton: Skeleton) -> str:
     """Return a fingerprint of all that decides a mark: the submission, the lab and the checks."""
-    code = "\n".join(cell.source for cell in skeleton.source.cells if cell.cell_type == "code")
-    whole = hashlib.sha256(_checks(frozenset(CHECK.findall(code))).encode())
+    whole = hashlib.sha256(_checks(frozenset(exercises(skeleton))).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
+    whole.update(handed_in(course, student, skeleton.lab).encode())
+    return whole.hexdigest()
+
+
+def exercises(skeleton: Skeleton) -> list[str]:
+    """Return the numbers of the exercises that a lab checks, in its order."""
+    code = "\n".join(cell.source for cell in skeleton.source.cells if cell.cell_type == "code")
+    return list(dict.fromkeys(CHECK.findall(code)))
+
+
+def handed_in(course: Path, student: str, lab: str) -> str:
+    """Return a fingerprint of the submission of a ``student``."""
+    whole = hashlib.sha256()
     try:
-        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
+        path, flags = find_notebook(folder_of(course, student, lab), lab)
         whole.update(repr(flags).encode() + path.name.encode() + contents(path))
     except SubmissionRefused as cause:
         whole.update(str(cause).encode())
     return whole.hexdigest()
+
+
+def _kept(skeleton: Skeleton, course: Path, student: str, exercise: str) -> dict[str, Mark]:
+    """Return the earlier marks of the check cells of other exercises, if the submission is the same."""
+    found = earlier(course, student, skeleton.lab)
+    if found is None or found.get("handed_in") != handed_in(course, student, skeleton.lab):
+        return {}
+    marks = (Mark(**mark) for mark in found["marks"] if mark["exercise"])
+    return {mark.grade_id: mark for mark in marks if not mark.exercise.startswith(f"{exercise} ")}
 
 
 @cache

@@ -11,7 +11,9 @@ from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, gradebook_view, record
 from pioneers.autograder.self_test import escape_attempts
-from pioneers.autograder.single import Result
+from pioneers.autograder.single import Result, earlier, exercises, write
+from pioneers.autograder.skeleton import Skeleton
+from pioneers.autograder.tables import changes, changes_table
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 
 DESCRIPTION = """\
@@ -39,6 +41,12 @@ def add_arguments(parser: Parser) -> None:
     )
     parser.add_argument("--again", action="store_true", help="grade unchanged submissions again")
     parser.add_argument(
+        "--exercise",
+        default="",
+        metavar="N.M",
+        help="after its check was corrected: check this one again, and keep the marks of the others",
+    )
+    parser.add_argument(
         "--trust-this-class",
         action="store_true",
         help="run without a jail: every student can then read and change everything you can",
@@ -57,7 +65,9 @@ def run(args: Namespace) -> int:
     require_linux()
     limits = Limits(memory=int(args.memory * 2**30), total=args.minutes * 60)
     check_gradebook(args.course, args.lab)
-    cohort = Cohort(args.course.resolve(), args.lab, limits, trusted=args.trust_this_class)
+    if args.exercise:
+        _check_exercise(args.course, args.lab, args.exercise)
+    cohort = Cohort(args.course.resolve(), args.lab, limits, args.trust_this_class, args.exercise)
     if not cohort.students():
         raise ValueError(
             f"nobody has handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
@@ -69,6 +79,8 @@ def run(args: Namespace) -> int:
         )
     else:
         _try_the_jail(limits)
+    students = cohort.students()
+    before = {who: found for who in students if (found := earlier(cohort.course, who, cohort.lab))}
     results: list[Result] = []
     try:
         results.extend(grade_cohort(cohort, processes=args.processes, again=args.again))
@@ -82,7 +94,18 @@ def run(args: Namespace) -> int:
     print(f"{len(results)} submissions graded: scores in {args.course / 'gradebook.db'}")
     print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))
     print(f"the class: {page}")
+    if changed := changes(before, results):
+        table = page.with_name("changes.csv")
+        write(table, changes_table(changed))
+        print(f"marks that changed: {len(changed)}, listed in {table}")
     return 0
+
+
+def _check_exercise(course: Path, lab: str, exercise: str) -> None:
+    """Raise an error unless the lab has the exercise."""
+    own = exercises(Skeleton.load(course, lab))
+    if exercise not in own:
+        raise ValueError(f"{lab} has no exercise {exercise!r}; its exercises are {', '.join(own)}")
 
 
 def cores() -> int:

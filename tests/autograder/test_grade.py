@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 import os
 import random
 import signal
@@ -149,6 +150,11 @@ def test_a_table_for_each_system(room):
     assert "'=1+1" in totals
     moodle = dict(csv.reader((reports / "moodle.csv").open()))
     assert (moodle["username"], moodle["right1"]) == (LAB, "18")
+    blackboard = dict(csv.reader((reports / "blackboard.csv").open()))
+    assert (blackboard["Username"], blackboard["right1"]) == (f"{LAB} [Total Pts: 28 Score]", "18")
+    (items,) = [row for row in csv.DictReader((reports / "items.csv").open()) if row["name"][:3] == "1.1"]
+    students = [path.stem for path in (reports / "results").glob("*.json")]
+    assert int(items["full"]) == sum(scores(room.result(who))["check_softmax"] == 10 for who in students)
 
 
 def changes():
@@ -350,3 +356,62 @@ def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of
     assert row["ratio"] == pytest.approx(row["pioneers"] / row["nbgrader"], rel=1e-3)
     assert row["ratio"] <= 0.5
     assert row["gib"] <= 3 * row["processors"] + 1  # the limit of each submission, and the grader itself
+
+
+@pytest.mark.timeout(300)
+def test_one_exercise_is_checked_again_and_the_changes_are_listed(room, jail, tmp_path, monkeypatch, capsys):
+    other = Classroom(tmp_path / "corrected")
+    for student in ("right0", "wrong0"):
+        source = room.folder / "submitted" / student / LAB / f"{LAB}.ipynb"
+        other.hand_in(student, source.read_bytes())
+    words = ["grade", str(other.folder), LAB, "--processes", "1"]
+    assert main([*words, "--exercise", "1.2"]) == 1
+    assert "has no exercise '1.2'; its exercises are 1.1, 1.4" in capsys.readouterr().err
+    assert main(words) == 0
+    assert "changed" not in capsys.readouterr().out
+    for student, checked in (("right0", "check_softmax"), ("wrong0", "check_causal_mask")):
+        path = other.folder / "reports" / LAB / "results" / f"{student}.json"
+        result = json.loads(path.read_text())
+        for mark in result["marks"]:  # as if these marks came from a faulty check
+            if mark["grade_id"] == checked:
+                mark["score"] = 1.0
+        path.write_text(json.dumps(result | {"digest": "of the faulty check"}))
+    assert main([*words, "--exercise", "1.1"]) == 0
+    said = capsys.readouterr().out
+    table = other.folder / "reports" / LAB / "changes.csv"
+    assert said.splitlines()[-1] == f"marks that changed: 1, listed in {table}"
+    ((student, exercise, before, after),) = list(csv.reader(table.open()))[1:]
+    assert (student, exercise[:4], before, after) == ("right0", "1.1 ", "1", "10")
+    assert scores(other.result("wrong0"))["check_causal_mask"] == 1.0  # it was kept
+
+
+@pytest.mark.timeout(300)
+def test_a_class_goes_through_the_exchange_and_back(jail, tmp_path, monkeypatch):
+    """Release, fetch, submit, collect, grade, release of the feedback, and its way to the student."""
+    course, home = Classroom(tmp_path / "course"), tmp_path / "home"
+    home.mkdir()
+    options = [f"--Exchange.root={tmp_path / 'exchange'}", f"--Exchange.cache={tmp_path / 'cache'}"]
+
+    def nbgrader(folder, *words):
+        command = [sys.executable, "-m", "nbgrader", *words, "--course=pioneers", *options]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+
+    (tmp_path / "exchange").mkdir(mode=0o777)
+    (tmp_path / "exchange").chmod(0o777)
+    nbgrader(course.folder, "release_assignment", LAB)
+    nbgrader(home, "fetch_assignment", LAB)
+    work = home / LAB / f"{LAB}.ipynb"
+    fetched = nbformat.read(work, as_version=4)
+    for cell, answered in zip(fetched.cells, course.answered().cells, strict=True):
+        cell.source = answered.source
+    nbformat.write(fetched, work)
+    nbgrader(home, "submit", LAB)
+    nbgrader(course.folder, "collect", LAB)
+    assert main(["grade", str(course.folder), LAB, "--processes", "1"]) == 0
+    (student,) = [path.name for path in (course.folder / "submitted").iterdir()]
+    assert scores(course.result(student)) == FULL
+    nbgrader(course.folder, "release_feedback", LAB)
+    nbgrader(home, "fetch_feedback", LAB)
+    (page,) = (home / LAB / "feedback").rglob("*.html")
+    assert page.read_text() == (course.folder / "feedback" / student / LAB / f"{LAB}.html").read_text()
