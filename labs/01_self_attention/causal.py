@@ -57,6 +57,16 @@ def causal_mask(num_queries, num_keys):
     return hidden.triu(num_keys - num_queries + 1)
 """, believes="a mask is something one adds",
 )
+ex.wrong(
+    "one token too many",
+    "With one diagonal more each query sees the token after it: the very answer it is asked for.",
+    (SHIFT, "(num_keys - num_queries + 1)"), believes="counting starts one later",
+)
+ex.wrong(
+    "the diagonal shifted the other way",
+    "The queries are the last tokens: shift to the right, by num_keys - num_queries.",
+    (SHIFT, "(num_queries - num_keys)"), believes="the sign of a shift is a convention",
+)
 
 ex.right(
     "positions compared",

@@ -96,6 +96,21 @@ ex.wrong(
     "",
     ("return sum", "result = sum"), believes="a function that computes also returns",
 )
+ex.wrong(
+    "exponentials that are not divided by their sum",
+    "The softmax also divides by the sum of the exponentials, so that the weights sum to one.",
+    (SOFTMAX, "scores.exp()"), believes="exp makes weights", equation="eq-softmax",
+)
+ex.wrong(
+    "each score squashed by itself",
+    "Weights are shares of one whole: the softmax lets the keys compete, a sigmoid does not.",
+    (SOFTMAX, "scores.sigmoid()"), believes="a weight is a number between 0 and 1", equation="eq-softmax",
+)
+ex.wrong(
+    "a mean of products instead of their sum",
+    "The dot product is the sum of the products; a mean divides the score by the width.",
+    (SCORE, "(query * key).mean()"), believes="a mean is as good as a sum", equation="eq-score",
+)
 
 ex.right(
     "as matrix products",

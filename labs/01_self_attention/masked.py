@@ -134,6 +134,20 @@ ex.wrong(
      (ZEROS, "weights.nan_to_num()")], believes="nan_to_num repairs a NaN", shows=has_nan_gradient,
     section="sec-padding",
 )
+ex.wrong(
+    "softmax over the queries",
+    "Each query shares out its attention over the keys, the last axis of the scores.",
+    ("dim=-1", "dim=-2"), believes="the softmax runs over the queries", section="sec-loop-to-matrix",
+    equation="eq-softmax",
+)
+ex.wrong(
+    "masked after the softmax, an epsilon in the division",
+    "Where a hidden key had the largest score the rest has underflowed: fill with -inf before the softmax.",
+    [(f"{FILL}.softmax(dim=-1)", "scores.softmax(dim=-1) * mask"),
+     (ZEROS, "weights / (weights.sum(-1, keepdim=True) + 1e-9)")],
+    believes="an epsilon repairs a division", shows=lambda symptom: symptom.stage == "finite",
+)
+ex.builds_on("1.3")
 
 ex.right(
     "the lowest number, then zeros",

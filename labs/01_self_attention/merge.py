@@ -65,6 +65,11 @@ ex.wrong(
     "",
     ("reshape", "view"), believes="view and reshape are the same",
 )
+ex.wrong(
+    "another pair of axes swapped",
+    "Heads and tokens change places, axes 1 and 2; the numbers of a head stay together.",
+    ("transpose(1, 2)", "transpose(2, 3)"), believes="the last two axes are the ones to swap",
+)
 
 ex.right(
     "heads concatenated",

@@ -130,6 +130,35 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     return merge_heads(heads) @ w_o
 """,
 )
+ex.wrong(
+    "the heads shuffled together",
+    "Head h is the h-th block of neighbouring columns, at the split and at the merge.",
+    [("num_heads, -1).transpose(1, 2)", "-1, num_heads).permute(0, 3, 1, 2)"),
+     ("heads.transpose(1, 2)", "heads.permute(0, 2, 3, 1)")], believes="split and merge need only agree",
+)
+ex.wrong(
+    "queries and keys exchanged",
+    "Rows of the scores are queries: q k^T, and the softmax over the keys.",
+    ("q @ k.transpose(-2, -1)", "k @ q.transpose(-2, -1)"), ("(w_q, w_k, w_v)", "(w_k, w_q, w_v)"),
+    believes="a dot product is symmetric", section="sec-loop-to-matrix", equation="eq-attention",
+)
+ex.wrong(
+    "values and keys exchanged",
+    "Queries meet keys, and what is mixed is the values.",
+    ("(w_q, w_k, w_v)", "(w_q, w_v, w_k)"), believes="the order of the projections is free",
+)
+ex.wrong(
+    "the width of a head taken from the model",
+    "Together the heads may be wider than the model: a head is as wide as w_q has columns, over num_heads.",
+    ("(B, T, num_heads, -1)", "(B, T, num_heads, x.shape[-1] // num_heads)"),
+    ("math.sqrt(q.shape[-1])", "math.sqrt(x.shape[-1] / num_heads)"), believes="head_dim is D / H",
+)
+ex.wrong(
+    "one mask for all heads",
+    "The mask broadcasts to (B, H, T, T): it may differ from head to head, and from text to text.",
+    ("~mask,", "~(mask if mask.dim() == 2 else mask[:, :1]),"),
+    ("~mask,", "~(mask if mask.dim() == 2 else mask[:, 0][:, None]),"), believes="heads share a mask",
+)
 
 ex.right(
     "one head after the other",

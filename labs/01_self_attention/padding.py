@@ -65,6 +65,11 @@ ex.wrong(
     "",
     (", device=lengths.device", ""), believes="everything lives on the CPU",
 )
+ex.wrong(
+    "an axis too few",
+    "Scores are (B, H, T, S): the mask needs an axis for the heads and one for the queries, (B, 1, 1, S).",
+    (AXES, "[:, None, :]"), believes="one axis more will do",
+)
 
 ex.right(
     "row by row",

@@ -109,6 +109,27 @@ def attention(q, k, v):
     return torch.nn.functional.scaled_dot_product_attention(q, k, v)
 """, believes="a library call is an answer",
 )
+ex.wrong(
+    "multiplied by the root",
+    "The scores grow with the width and are divided by √d_k; multiplying makes it worse.",
+    (SCALE, " * math.sqrt(q.shape[-1])"), believes="a scale is a factor", **SCALING,
+)
+ex.wrong(
+    "scaled by a number of tokens",
+    "d_k is the width of queries and keys, their last axis; the axis before it counts tokens.",
+    ("q.shape[-1]", "q.shape[-2]"), ("q.shape[-1]", "k.shape[-2]"), believes="d_k is the number of keys",
+    **SCALING,
+)
+ex.wrong(
+    "softmax over another axis",
+    "The keys are the last axis of the scores, whatever stands in front: dim=-1.",
+    ("dim=-1", "dim=1"), ("dim=-1", "dim=0"), believes="axis 1 is the second of two", equation="eq-softmax",
+)
+ex.wrong(
+    "all axes of the keys reversed",
+    "k.T reverses every axis: swap the last two only, transpose(-2, -1) or k.mT.",
+    ("k.transpose(-2, -1)", "k.T"), believes="T transposes matrices",
+)
 
 ex.right(
     "einsum",

@@ -105,6 +105,37 @@ ex.wrong(
     "",
     ("    e = (", "    x = x.detach()\n    e = ("), believes="NumPy is the same thing",
 )
+ex.wrong(
+    "another number than the maximum subtracted",
+    "Only the largest score of each slice makes the largest exponent 0: any other leaves exp to overflow.",
+    (TOP, "x.mean(dim, keepdim=True)"), (TOP, "x.median(dim, keepdim=True).values"),
+    (TOP, "x.select(dim, 0).unsqueeze(dim)"), (TOP, "x.amin(dim, keepdim=True)"),
+    believes="any number of the right size will do",
+)
+ex.wrong(
+    "large scores cut off",
+    "Scores above the limit become equal, and their differences are lost: subtract the largest instead.",
+    (f"x - {TOP}", "x.clamp(max=80)"), (f"x - {TOP}", "x.clamp(-50, 50)"),
+    believes="a clamp stops an overflow",
+)
+ex.wrong(
+    "divided by the maximum",
+    "Subtracting a number leaves the fraction as it is; dividing the scores changes all shares.",
+    (f"x - {TOP}", f"x / {TOP}"), believes="large numbers are divided",
+)
+ex.wrong(
+    "both values and places of the maximum",
+    "max(dim) returns a pair, values and indices: take .values, or use amax.",
+    (TOP, "x.max(dim, keepdim=True)"), believes="max returns the largest number",
+    shows=lambda symptom: symptom.stage == "runs" and "return_types.max" in symptom.case.outcome.error,
+)
+ex.wrong(
+    "digits lost in a large sum",
+    "x minus a log-sum-exp of about the same size keeps few digits: subtract the maximum from x first.",
+    [(f"e = {RAISED}", f"top = {TOP}\n    e = (x - top).exp()"),
+     ("e / e.sum(dim, keepdim=True)", "(x - (top + e.sum(dim, keepdim=True).log())).exp()")],
+    believes="the order of a subtraction does not matter",
+)
 
 ex.right(
     "slice by slice",

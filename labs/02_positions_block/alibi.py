@@ -101,6 +101,21 @@ def alibi_bias(num_heads, num_queries, num_keys):
     return layers.alibi_bias(num_heads, num_queries, num_keys)
 """, believes="a function from the package is an answer",
 )
+ex.wrong(
+    "the quotient of the exponent rounded",
+    "8h/H is no whole number when there are more than 8 heads: divide with /, not with //.",
+    ("(-8 * torch.arange(1, num_heads + 1) / num_heads)",
+     "(-(8 // num_heads) * torch.arange(1, num_heads + 1))"),
+    ("(-8 * torch.arange(1, num_heads + 1) / num_heads)",
+     "(-8 * torch.arange(1, num_heads + 1) // num_heads)"), believes="8 divided by H is whole",
+)
+ex.wrong(
+    "every distance measured from the last token",
+    "The distance is that of this query to the key. (Measured from the end, each row is off by a constant, "
+    "which a softmax would forgive; the bias itself is asked for.)",
+    (DISTANCES, "(num_keys - 1 - torch.arange(num_keys)).expand(num_queries, num_keys)"),
+    believes="one row of distances is enough",
+)
 
 ex.right(
     "entry by entry",

@@ -160,6 +160,54 @@ ex.wrong(
     [(PRE, "x += attn(norm(x, gain_attn))"), (POST, "x += attn(x)\n    x = norm(x, gain_attn)")],
     believes="+= is a shorter way to write a sum",
 )
+ex.wrong(
+    "the residual of attention forgotten",
+    "Each of the two layers adds to the stream; here attention replaces it.",
+    (PRE, "x = attn(norm(x, gain_attn))"), (POST, "x = norm(attn(x), gain_attn)"),
+    [(PRE, "x = attn(norm(x, gain_attn))"), (POST, "x = norm(attn(x), gain_attn)")],
+    believes="one residual is enough", section="sec-residual", equation="eq-residual",
+)
+ex.wrong(
+    "the residual of the feed-forward network forgotten",
+    "Each of the two layers adds to the stream; here the feed-forward network replaces it.",
+    (PRE_FFN, "ffn(norm(x, gain_ffn))"), (POST_FFN, "norm(ffn(x), gain_ffn)"),
+    [(PRE_FFN, "ffn(norm(x, gain_ffn))"), (POST_FFN, "norm(ffn(x), gain_ffn)")],
+    believes="one residual is enough", section="sec-residual", equation="eq-residual",
+)
+IN_PARALLEL = [(PRE, "h = x"), (PRE_FFN, "x + attn(norm(x, gain_attn)) + ffn(norm(x, gain_ffn))")]
+POST_PARALLEL = [(POST, "h = x"), (POST_FFN, "norm(x + attn(x) + ffn(x), gain_ffn)")]
+ex.wrong(
+    "both layers in parallel",
+    "The feed-forward network reads what attention has added: one layer comes after the other.",
+    IN_PARALLEL, POST_PARALLEL, [*IN_PARALLEL, *POST_PARALLEL], believes="the two layers are independent",
+    section="sec-block",
+)
+ex.wrong(
+    "the values are not projected",
+    "Attention mixes h W_value: multiply by w_value before mix.",
+    ("mix @ (h @ w_value)", "mix @ h"), believes="attention mixes the stream itself",
+    section="sec-loop-to-matrix",
+)
+ex.wrong(
+    "a norm after the block",
+    "A pre-norm block ends with the sum; the last norm belongs to the whole stack, not to a block.",
+    (PRE_FFN, "norm(x + ffn(norm(x, gain_ffn)), gain_ffn)"),
+    [(PRE_FFN, "norm(x + ffn(norm(x, gain_ffn)), gain_ffn)"), ("return norm(x + ffn(x), gain_ffn)",
+     "return norm(norm(x + ffn(x), gain_ffn), gain_ffn)")], believes="what leaves a block is normalised",
+)
+ex.wrong(
+    "a norm before and behind each layer",
+    "That is the sandwich; pre-norm normalises what a layer reads and nothing else.",
+    [(PRE, "x = x + norm(attn(norm(x, gain_attn)), gain_attn)"),
+     (PRE_FFN, "x + norm(ffn(norm(x, gain_ffn)), gain_ffn)")], believes="two norms are safer than one",
+)
+ex.wrong(
+    "another epsilon",
+    "The usual ε of LayerNorm is 1e-5, the default of F.layer_norm.",
+    (GAIN, "F.layer_norm(h, gain.shape, gain, eps=1e-6)"),
+    (GAIN, "F.layer_norm(h, gain.shape, gain, eps=1e-12)"),
+    believes="epsilons are all alike", section="sec-layernorm", equation="eq-layernorm",
+)
 
 ex.right(
     "a loop over the layers",

@@ -135,6 +135,16 @@ ex.wrong(
     "",
     (GELU, "torch.nn.GELU()(gate)"), believes="a library call is an answer",
 )
+ex.wrong(
+    "the one forgotten",
+    "erf runs from -1 to 1: Φ(x) is (1 + erf(x/√2)) / 2.",
+    ("(1 + torch", "(torch"), believes="erf is the distribution",
+)
+ex.wrong(
+    "the gate multiplied twice",
+    "GELU(x) is x Φ(x): the x is in it already.",
+    ("(gelu * (x", "(gate * gelu * (x"), believes="the gate opens once more",
+)
 
 ex.right("ndtr", (PHI, "torch.special.ndtr(gate)"))
 ex.right(

@@ -114,6 +114,11 @@ def rms_norm(x, gain, eps=1e-6):
     return torch.rms_norm(x, gain.shape, gain, eps)
 """, believes="a library call is an answer",
 )
+ex.wrong(
+    "one added to the gain",
+    "Some models store the gain minus one; here it is used as it is.",
+    *both_ways(("gain * h", "(1 + gain) * h")), believes="a gain is a change of 1",
+)
 
 ex.right(
     "rescaled before squaring, in the type of x",

@@ -86,6 +86,12 @@ ex.wrong(
     "10000 is only the default: use the parameter base.",
     ("base **", "10000.0 **"), believes="the base is 10000", section="sec-sinusoids", equation="eq-sinusoids",
 )
+ex.wrong(
+    "sine and cosine exchanged",
+    "A shift by 0 must be the identity: the cosines stand on the diagonal.",
+    ("(angles.cos(), -angles.sin(), angles.sin(), angles.cos())",
+     "(angles.sin(), angles.cos(), angles.cos(), angles.sin())"), believes="sines come first",
+)
 
 ex.right(
     "entry by entry",

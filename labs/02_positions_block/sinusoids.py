@@ -103,6 +103,18 @@ def sinusoids(positions, d_model, base=10000.0):
     return sinusoidal_table(50, d_model, base=base)[positions]
 """, believes="a table from the package is an answer",
 )
+ex.wrong(
+    "the exponent without its minus sign",
+    "ω falls from 1: base^(-2i/D). Without the minus the clock hands run faster and faster.",
+    ("base ** (-torch", "base ** (torch"), believes="frequencies grow",
+)
+ex.wrong(
+    "the exponent ends at exactly 1/base",
+    "That is tensor2tensor's version, divided by D/2 - 1; the formula here divides 2i by D.",
+    ("torch.arange(0, d_model, 2, device=positions.device) / d_model",
+     "torch.arange(d_model // 2, device=positions.device) / max(1, d_model // 2 - 1)"),
+    believes="the last frequency is 1/base",
+)
 
 ex.right(
     "number by number",

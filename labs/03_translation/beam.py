@@ -243,6 +243,11 @@ def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_
     return F.pad(found, (0, max_new_tokens - len(found)), value=pad_id)
 """, believes="the search of the package is an answer",
 )
+ex.wrong(
+    "the stop token is not counted",
+    "|y| counts the stop token too: a finished text is as long as its tokens, the last one included.",
+    ("(5 + length)", "(5 + length - (text[-1] == stop_id))"), believes="the stop token is no word",
+)
 
 ex.right("tensors and topk", source='''
 def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):

@@ -151,6 +151,25 @@ ex.wrong(
      (f"scores{HIDDEN}.softmax(dim=-1) @ v", "attention(q, k, v, mask=real)")],
     believes="a fused kernel, or a layer of the package, is an answer",
 )
+ex.wrong(
+    "keys from the decoder",
+    "Keys and values both come from the memory; only the queries come from the decoder.",
+    ("memory @ w_k", "x @ w_k"), ("memory @ w_k, memory @ w_v", "x @ w_k, x @ w_v"),
+    believes="attention has one input",
+)
+ex.wrong(
+    "the mask lacks an axis",
+    "The scores are (B, T, S): the lengths need two axes more, one for the queries and one for the keys.",
+    ("lengths[:, None, None]", "lengths[:, None]"), believes="broadcasting will find the axes",
+)
+ex.wrong(
+    "masked after the softmax, then renormalised",
+    "Padding may hold anything: its scores decide what underflows, so -inf must come before the softmax.",
+    ("scores.masked_fill(~real, -math.inf).softmax(dim=-1)",
+     "((w := scores.softmax(-1) * real) / w.sum(-1, keepdim=True))"),
+    believes="what was taken can be shared out again",
+)
+ex.builds_on("1.3")
 
 ex.right("one sentence at a time, without its padding", source='''
 def cross_attention(x, memory, w_q, w_k, w_v, lengths):

@@ -155,6 +155,18 @@ ex.wrong(
     [("    rows", "    from pioneers.generation import filter_logits\n\n    rows"),
      (LINE, f"filter_logits({LINE}, top_k=1)")], believes="the package is there to help",
 )
+ex.wrong(
+    "an end is forgotten at the next step",
+    "A row that has ended stays ended: over |= ..., or it writes on behind its stop token.",
+    ("over |= last == stop_id", "over = last == stop_id"),
+    believes="only the last token says whether a row ends",
+)
+ex.wrong(
+    "a written pad_id ends the row too",
+    "Only the stop token ends a row: pad_id may be an ordinary token that the model writes.",
+    ("over |= last == stop_id", "over |= (last == stop_id) | (last == pad_id)"),
+    believes="padding means that the text is over",
+)
 
 ex.right("row by row", source='''
 def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):

@@ -29,6 +29,7 @@ ex.probe(
 ex.probe("equals with the same left piece", words=((2, 9), (2, 4), (3, 1)), times=(3, 3, 3))
 ex.probe("a long word once, a short word often", words=((1, 2, 1, 2, 1, 2), (8, 6)), times=(1, 7))
 ex.probe("a pair three times in one word", words=((4, 4, 4, 4), (2, 6)), times=(2, 5))
+ex.probe("a pair three times in one word, and a rarer rival", words=((4, 4, 4, 4), (2, 6)), times=(2, 3))
 ex.probe("a pair in both orders", words=((3, 8), (8, 3), (5, 1)), times=(3, 3, 4))
 ex.probe("words of a single piece", words=((6,), (2,), (6,), (2,), (1, 5)), times=(9, 9, 9, 9, 1))
 ex.probe(
@@ -93,6 +94,20 @@ ex.wrong(
     "pairs across words",
     "Pairs are counted within words only, so that a word is cut alike whatever stands beside it.",
     ACROSS, [ACROSS, FIRST_MET], believes="the text is one long row",
+)
+ex.wrong(
+    "overlapping pairs counted once",
+    "Pairs are counted wherever two neighbours stand: a a a has the pair a a twice.",
+    source="""
+def best_pair(words, times):
+    counts = Counter()
+    for word, n in zip(words, times):
+        i = 0
+        while i < len(word) - 1:
+            counts[word[i], word[i + 1]] += n
+            i += 2 if word[i : i + 3] == (word[i],) * 3 else 1
+    return torch.tensor(min(counts, key=lambda pair: (-counts[pair], pair)))
+""", believes="an overlap can be joined only once",
 )
 ex.wrong(
     "a pair counted once per word",

@@ -95,6 +95,13 @@ ex.wrong(
     "The line must meet the curve at s = w, where s · w^(-3/2) is w^(-1/2).",
     (RISE, "s / warmup_steps"), ("-1.5", "-0.5"), believes="a line from 0 to 1, or -1/2 in both exponents",
 )
+ex.wrong(
+    "the width inside the minimum",
+    "D^(-1/2) multiplies the whole minimum: both branches, the rising one too.",
+    ("d_model**-0.5 * torch.minimum(s**-0.5, s * warmup_steps**-1.5)",
+     "torch.minimum(d_model**-0.5 * s**-0.5, s * warmup_steps**-1.5)"),
+    believes="a factor belongs to its neighbour",
+)
 
 ex.right("a line up to w, the root behind it", source='''
 def learning_rate(updates, d_model, warmup_steps):

@@ -150,6 +150,35 @@ ex.wrong(
      (f"-({LOSS}{MEAN}", "seq2seq_loss(logits, targets, label_smoothing=smoothing)")],
     believes="the library has it, or a function of the package is an answer",
 )
+ex.wrong(
+    "ε on the wrong term",
+    "The right token keeps the share 1 - ε; ε is what is spread.",
+    ("((1 - smoothing) * of_right + smoothing *", "(smoothing * of_right + (1 - smoothing) *"),
+    believes="ε belongs to the right token",
+)
+ex.wrong(
+    "a mean of sentence means",
+    "The mean runs over the tokens of the whole batch: a long sentence counts for more.",
+    source="""
+def smoothed_loss(logits, targets, smoothing=0.1):
+    real = targets != -100
+    log_p = logits.log_softmax(-1)
+    right = log_p.gather(-1, targets.clamp(min=0)[..., None])[..., 0]
+    costs = -((1 - smoothing) * right + smoothing * log_p.mean(-1)) * real
+    n = real.sum(1)
+    return (costs.sum(1) / n.clamp(min=1))[n > 0].mean()
+""", believes="every sentence counts the same",
+)
+ex.wrong(
+    "the logarithm of a softmax",
+    "A small probability rounds to 0, and ln 0 is infinite: log_softmax never makes the probability.",
+    ("log_softmax(dim=-1)", "softmax(dim=-1).log()"), believes="log and softmax are two steps",
+)
+ex.wrong(
+    "token 0 is left out",
+    "Only -100 marks padding: 0 is a token.",
+    ("targets != -100", "targets > 0"), believes="padding is 0 or less",
+)
 
 ex.right("the target as a distribution", source='''
 def smoothed_loss(logits, targets, smoothing=0.1):

@@ -113,6 +113,43 @@ ex.wrong(
     "The target moves to the right, with the start token in the gap: one reads the token before.",
     ("(1, 0)", "(0, 1)"), believes="the start token makes the row longer, at its end",
 )
+ex.wrong(
+    "padding stays a target",
+    "Behind the stop token every target is -100, or the model is asked to write padding.",
+    (MARKED, "target_ids"), believes="one -100 at the end is enough",
+)
+ex.wrong(
+    "the stop token over the last word",
+    "The stop token stands behind the last real token, at the place that the length counts.",
+    ("real.sum(dim=1, keepdim=True)", "(real.sum(dim=1, keepdim=True) - 1).clamp(min=0)"),
+    ("real.sum(dim=1, keepdim=True)", "(real.sum(dim=1, keepdim=True) - 1)"),
+    believes="the last place is the length minus one",
+)
+ex.wrong(
+    "the length is the place of the first padding",
+    "A row without padding has no such place, and argmax says 0: count the real tokens instead.",
+    ("real.sum(dim=1, keepdim=True)", "(target_ids == pad_id).int().argmax(dim=1, keepdim=True)"),
+    believes="every row ends with padding",
+)
+ex.wrong(
+    "the start token is a target",
+    "What is written begins with the translation; the start token is read only.",
+    (f"F.pad({MARKED}, (0, 1), value=-100)", f"F.pad({MARKED}, (1, 0), value=start_id)"),
+    believes="inputs and targets begin alike",
+)
+ex.wrong(
+    "the stop token is read",
+    "The stop token is written and never read: behind the last real token the inputs hold pad_id.",
+    source="""
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    ends = (target_ids != pad_id).sum(1, keepdim=True)
+    targets = F.pad(target_ids.where(target_ids != pad_id, -100), (0, 1), value=-100)
+    targets = targets.scatter(1, ends, stop_id)
+    inputs = F.pad(target_ids, (1, 0), value=start_id)
+    ends = (1 + ends).clamp(max=target_ids.shape[1])
+    return torch.stack((inputs.scatter(1, ends, stop_id), targets))
+""", believes="a text is read to its end",
+)
 
 ex.right("row by row", source='''
 def teacher_forcing(target_ids, start_id, stop_id, pad_id):

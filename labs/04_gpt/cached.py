@@ -145,6 +145,36 @@ ex.wrong(
     (f"{WEIGHTS} @ v", "F.scaled_dot_product_attention(q, k, v, attn_mask=seen)"),
     believes="torch's attention is an answer",
 )
+ex.wrong(
+    "the old values are thrown away",
+    "Keys and values are both kept: what a query finds in the past is the past's values.",
+    ("torch.cat((past_v, v), dim=2)", "torch.cat((torch.zeros_like(past_v), v), dim=2)"),
+    believes="only keys are compared",
+)
+ex.wrong(
+    "one token too many",
+    "With one diagonal more each query sees the token after it.",
+    ("tril(P)", "tril(P + 1)"), believes="counting starts one later",
+)
+ex.wrong(
+    "appended along another axis",
+    "Tokens are axis 2, behind batch and heads: append there.",
+    ("torch.cat((past_k, k), dim=2)", "torch.cat((past_k, k), dim=1)"), believes="axis 1 is time",
+    shows=lambda symptom: symptom.stage == "runs" and "Sizes of tensors" in symptom.case.outcome.error,
+)
+ex.wrong(
+    "scaled by the width of the values",
+    "The scores are sums over the K components of queries and keys; the values' width has no part in them.",
+    ("q.shape[-1]", "v.shape[-1]"), believes="every width is the same width", section="sec-scaling",
+    equation="eq-scaled",
+)
+ex.wrong(
+    "softmax over the queries",
+    "Each query shares out its attention over the keys, the last axis of the scores.",
+    ("softmax(-1)", "softmax(-2)"),
+    believes="the softmax runs over the queries", section="sec-loop-to-matrix",
+    equation="eq-softmax",
+)
 
 ex.right(
     "positions compared",

@@ -153,6 +153,19 @@ def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5
     return classification_loss(logits, labels, lm_logits=lm_logits, lm_targets=targets, lm_weight=lm_weight)
 """, believes="the package's loss is an answer",
 )
+ex.wrong(
+    "a reshape instead of a transpose",
+    "cross_entropy wants the classes on axis 1: a reshape to that shape mixes tokens and classes.",
+    ("lm_logits[:, :-1].transpose(1, 2)",
+     "lm_logits[:, :-1].reshape(len(lm_logits), lm_logits.shape[-1], -1)"),
+    believes="a reshape to the right shape is right",
+)
+ex.wrong(
+    "a sum over the tokens, divided by the rows",
+    "The mean runs over all predictions of the batch, not over its rows.",
+    ("targets[:, 1:])", "targets[:, 1:], reduction='sum') / len(logits)"),
+    believes="a loss is a mean over the batch",
+)
 
 ex.right(
     "row by row, summed",

@@ -112,6 +112,18 @@ ex.wrong(
     "The next token is predicted at the last position, the only one that has seen all of the text.",
     ("ids[:, -1]", "ids[:, 0]"), believes="the model gives the next token first",
 )
+ex.wrong(
+    "an end is forgotten at the next step",
+    "A row that has ended stays ended: ended | ..., or it goes on behind its stop token.",
+    ("ended = ended | (newest == stop_id)", "ended = newest == stop_id"),
+    believes="only the last token says whether a row ends",
+)
+ex.wrong(
+    "a written pad_id ends the row too",
+    "Only the stop token ends a row: pad_id may be an ordinary token that the model writes.",
+    ("(newest == stop_id)", "(newest == stop_id) | (newest == pad_id)"),
+    believes="padding means that the text is over",
+)
 
 ex.right(
     "row by row, then padded",

@@ -151,6 +151,11 @@ def lm_loss(logits, targets):
     return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=-100)
 """, believes="torch has this loss",
 )
+ex.wrong(
+    "token 0 is left out",
+    "Only -100 marks padding: 0 is a token like any other.",
+    ("targets != -100", "targets > 0"), believes="padding is 0 or less",
+)
 
 ex.right("log_softmax of the real positions", (NLL, "-z.log_softmax(-1).gather"))
 ex.right(

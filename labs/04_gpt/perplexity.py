@@ -102,6 +102,13 @@ ex.wrong(
     "First the perplexity, then the bits per character.",
     ("num_characters))", "num_characters)).flip(0)"), believes="the order of two results does not matter",
 )
+ex.wrong(
+    "a mean divided by all characters",
+    "Bits per character are all bits of the text, divided by its characters: not the bits of one token.",
+    ("nats / math.log(2) / num_characters", "losses.mean() / math.log(2) / num_characters"),
+    ("nats / math.log(2) / num_characters", "nats / num_tokens.sum() / math.log(2) / num_characters"),
+    believes="the loss is the number of bits",
+)
 
 ex.right(
     "a dot product",

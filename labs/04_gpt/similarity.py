@@ -125,6 +125,14 @@ ex.wrong(
     (f"{JOINED} @ w", f"({JOINED} @ w).softmax(-1)"), believes="a head ends with a softmax",
     section="sec-gpt-linear-head",
 )
+ex.wrong(
+    "states of different pairs added",
+    "Selected in reading order, the two orders of a pair follow each other: reshape to (B, 2, D), "
+    "not (2, B, D).",
+    (".reshape(len(hidden), 2, -1)\n    return states.sum(1)",
+     ".reshape(2, len(hidden), -1)\n    return states.sum(0)"),
+    believes="a reshape to any fitting shape is right",
+)
 
 ex.right(
     "rows and places",

@@ -132,6 +132,19 @@ ex.wrong(
     ("z.topk", "z.flatten().topk"), believes="the k largest logits of all",
 )
 ex.wrong(
+    "the k-th different value as the limit",
+    "k counts tokens, not values: where several are equally likely, this keeps more than asked for.",
+    source="""
+def top_k_distribution(logits, k, temperature=1.0):
+    z = logits / temperature
+    rows = []
+    for row in z.reshape(-1, z.shape[-1]):
+        values = row.unique().flip(0)
+        rows.append(row.masked_fill(row < values[min(k, len(values)) - 1], -math.inf).softmax(-1))
+    return torch.stack(rows).reshape(z.shape)
+""", believes="equal tokens count once",
+)
+ex.wrong(
     "a tie is cut at random",
     "Tokens that are as likely as the k-th stay too: compare with its logit instead of with places.",
     [("limit =", "values, best ="), (".values[..., -1:]", ""),

@@ -119,6 +119,19 @@ ex.wrong(
     "What is asked for is the distribution that the next token is drawn from: a softmax comes last.",
     (LAST, "-math.inf)"), believes="the sampler will do the softmax",
 )
+ex.wrong(
+    "exponentials that are not probabilities",
+    "p is a share of 1: add up the softmax, not exp of the logits.",
+    ("ranked.cumsum(-1) - ranked < p",
+     "(e := logits.sort(-1, descending=True).values.exp()).cumsum(-1) - e < p"),
+    believes="exp makes probabilities",
+)
+ex.wrong(
+    "a share of the largest probability",
+    "That is another method, min-p; top-p adds up from the most likely token until p is reached.",
+    ("ranked.cumsum(-1) - ranked < p", "ranked >= p * ranked[..., :1]"),
+    believes="p is a limit for each token",
+)
 
 ex.right(
     "the mask shifted by one place",

@@ -110,6 +110,12 @@ def windows(stream, starts, seq_len):
     return torch.stack(causal_lm(rows))
 """, believes="the package's own split is an answer",
 )
+ex.wrong(
+    "targets two steps ahead",
+    "The target of a token is the next one, one step further in the text.",
+    [("arange(seq_len + 1,", "arange(seq_len + 2,"), ("(rows[:, :-1], rows[:, 1:])",
+     "(rows[:, :-2], rows[:, 2:])")], believes="one step for the window, one for the target",
+)
 
 ex.right(
     "all windows of the text, then those that are wanted",

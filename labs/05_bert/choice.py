@@ -98,6 +98,24 @@ def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
 )
 
 
+ex.wrong(
+    "one special id for all",
+    "special_ids is a list: a token is special if it is any of them, as torch.isin says.",
+    (ORDINARY, "(input_ids != special_ids[0])"), (ORDINARY, "(input_ids != special_ids[-1])"),
+    believes="there is one special token",
+)
+ex.wrong(
+    "special ids taken for the smallest ones",
+    "special_ids may be any numbers: compare with the list, not with a fixed number.",
+    (ORDINARY, "(input_ids >= 5)"), (ORDINARY, "(input_ids > 4)"), believes="ordinary ids begin at 5",
+)
+ex.wrong(
+    "a fixed share of the batch",
+    "Each token is chosen by itself, when its draw is smaller: how many there are is chance.",
+    (BELOW, "(draws.flatten().argsort().argsort().reshape(draws.shape) < int(mask_prob * draws.numel()))"),
+    (BELOW, "(draws <= draws.flatten().sort().values[max(0, int(mask_prob * draws.numel()) - 1)])"),
+    believes="15% of the tokens, exactly",
+)
 def own_dice(symptom):
     """Right where every token is chosen and wrong in a way of its own elsewhere."""
     sure = [case for case in symptom.cases if case.probe.args.get("mask_prob") == 1.0]

@@ -157,6 +157,11 @@ def corrupt(input_ids, chosen, fate, random_ids, mask_id):
     return torch.stack(masked_lm(input_ids, mask_id=mask_id, vocab_size=200))
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "every chosen token becomes [MASK]",
+    "Of the chosen tokens 80% become [MASK], 10% a random token, and 10% stay as they are.",
+    ("chosen & (fate < 0.8)", "chosen"), believes="chosen means masked",
+)
 
 ex.right(
     "from the last share to the first",

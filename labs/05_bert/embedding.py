@@ -126,6 +126,27 @@ ex.wrong(
     "Segment 0 has row 0 of the table, segment 1 row 1.",
     ("segments[segment_ids]", "segments[1 - segment_ids]"), believes="the first text is number 1",
 )
+ex.wrong(
+    "the wrong rows of the position table",
+    "Positions count from 0: the first T rows of the table.",
+    ("positions[: input_ids.shape[1]]", "positions[-input_ids.shape[1] :]"),
+    ("positions[: input_ids.shape[1]]", "positions.roll(-1, 0)[: input_ids.shape[1]]"),
+    believes="positions count from 1, or from the end",
+)
+ex.wrong(
+    "positions counted from 1",
+    "Positions count from 0: row 1 belongs to the second token, and for a full row there is no row T.",
+    ("positions[: input_ids.shape[1]]", "positions[1 : input_ids.shape[1] + 1]"),
+    believes="positions count from 1",
+    shows=lambda symptom: symptom.stage == "runs" and "must match" in symptom.case.outcome.error,
+)
+ex.wrong(
+    "variance divided by D - 1",
+    "torch.var and torch.std divide by D - 1 unless told otherwise: LayerNorm divides by D.",
+    ("F.layer_norm(x, gain.shape, gain, bias, 1e-12)",
+     "(x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + 1e-12).sqrt() * gain + bias"),
+    believes="torch.var is the variance", section="sec-layernorm", equation="eq-layernorm",
+)
 
 ex.right(
     "the norm written out",

@@ -95,6 +95,12 @@ ex.wrong(
     "Vectors are rows here: h W, not W h. W_pool is square, so no shape complains.",
     ("@ w_pool", "@ w_pool.T"), believes="a matrix stands before its vector",
 )
+ex.wrong(
+    "the bias outside the tanh",
+    "tanh is applied to the whole linear map, its bias included.",
+    ("torch.tanh(hidden[:, 0] @ w_pool + b_pool)", "torch.tanh(hidden[:, 0] @ w_pool) + b_pool"),
+    believes="a bias comes last",
+)
 
 ex.right(
     "F.linear with transposed matrices",

@@ -134,6 +134,23 @@ ex.wrong(
     "All rows of a batch have max_seq_len tokens: fill up with pad_id.",
     ("max_seq_len - len(ids)", "0"), believes="padding is done for the batch, later",
 )
+ex.wrong(
+    "padding is called real",
+    "The third row is 0 at padding: only [CLS], [SEP] and the texts are real.",
+    ("real = [1] * len(ids) + [0] * missing", "real = [1] * max_seq_len"),
+    believes="every place holds a token",
+)
+ex.wrong(
+    "padding belongs to the second text",
+    "Segments are 0 at padding, whatever stands before it.",
+    ("segments + [0] * missing", "segments + [len(texts) - 1] * missing"),
+    believes="padding continues the row",
+)
+ex.wrong(
+    "room for three special tokens, always",
+    "One text has two special tokens, a pair three: a single text may be one token longer.",
+    ("max_seq_len - len(texts) - 1", "max_seq_len - 3"), believes="a row has two [SEP]",
+)
 
 ex.right(
     "the cut computed, not step by step",

@@ -234,6 +234,22 @@ def best_span(start, end, allowed, max_length, tau=0.0):
     return torch.where(best > start[:, :1] + end[:, :1] + tau, spans, 0)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "start and end chosen apart",
+    "The best start and the best end need not make a legal span, and another pair may: try all legal pairs.",
+    source="""
+def best_span(start, end, allowed, max_length, tau=0.0):
+    s, e = (x.masked_fill(~allowed, -math.inf).argmax(1, keepdim=True) for x in (start, end))
+    better = start.gather(1, s) + end.gather(1, e) > start[:, :1] + end[:, :1] + tau
+    legal = (s <= e) & (e - s < max_length) & allowed.any(1, keepdim=True)
+    return torch.cat((s, e), 1).where(better & legal, 0)
+""", believes="two maxima make the best pair",
+)
+ex.wrong(
+    "everything between the ends must be allowed",
+    "Only the two ends are asked about: the context may have holes.",
+    ("a[i] and a[j]", "all(a[i : j + 1])"), believes="a span lies in the context as a whole",
+)
 
 ex.right("one table of all pairs", source=TABLE)
 ex.right(

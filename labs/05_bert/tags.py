@@ -88,6 +88,16 @@ ex.wrong(
     "A row need not begin with [CLS]: where its first token begins a word, there is a tag.",
     (FIRST, f"t > 0 and {FIRST}"), believes="[CLS] is always there",
 )
+ex.wrong(
+    "the place of the token instead of its word",
+    "Tags are numbered by words: look up words[b, t], not t.",
+    ("tags[b, word]", "tags[b, min(t, tags.shape[1] - 1)]"), believes="each token has its tag",
+)
+ex.wrong(
+    "word 0 is left out",
+    "Words count from 0, and -1 means no word: compare with -1.",
+    ("word not in (-1, before)", "word > 0 and word != before"), believes="0 means nothing",
+)
 
 ex.right(
     "the first place of each word",

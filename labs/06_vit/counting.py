@@ -148,6 +148,51 @@ ex.wrong(
     [("num_layers * (12 * D", "(12 * D"), ("num_layers * (12 * T", "(12 * T")],
     believes="all blocks are one block",
 )
+ex.wrong(
+    "a vector of D numbers is missing",
+    "",
+    ("(D + 1) * num_classes", "D * num_classes + num_classes - D"), believes="a term is easily lost",
+)
+ex.wrong(
+    "the biases and norms of the blocks forgotten",
+    "A block has 12D² weights, 9D biases and two LayerNorms of 2D numbers each: 12D² + 13D.",
+    ("12 * D**2 + 13 * D", "12 * D**2"), believes="matrices are all there is",
+)
+ex.wrong(
+    "the norms of the blocks forgotten",
+    "Each block has two LayerNorms, with a gain and a bias each: 4D numbers more.",
+    ("12 * D**2 + 13 * D", "12 * D**2 + 9 * D"), believes="a norm has nothing to learn",
+)
+ex.wrong(
+    "the biases of the blocks forgotten",
+    "Every linear map has a bias: D for each of the four of attention, 4D and D in the feed-forward network.",
+    ("12 * D**2 + 13 * D", "12 * D**2 + 4 * D"), believes="linear maps have no bias",
+)
+ex.wrong(
+    "the head's bias forgotten",
+    "The head is a linear map with a bias: (D + 1) numbers for each class.",
+    ("(D + 1) * num_classes", "D * num_classes"), believes="the head is a matrix",
+)
+ex.wrong(
+    "the head reads every token",
+    "The head reads one vector, that of the class token.",
+    ("+ D * num_classes\n", "+ T * D * num_classes\n"), believes="all tokens are classified",
+)
+ex.wrong(
+    "no class token among the tokens",
+    "The class token has a position and takes part in every block: T = N + 1.",
+    ("T = N + 1", "T = N"), believes="tokens are patches",
+)
+ex.wrong(
+    "scores between patches only",
+    "The class token is a query and a key as well: T² scores, not N².",
+    ("2 * T**2 * D", "2 * N**2 * D"), believes="attention is between patches",
+)
+ex.wrong(
+    "operations instead of multiply-adds",
+    "A multiply-add is counted once here, though it is two operations.",
+    ("(parameters, work)", "(parameters, 2 * work)"), believes="a product costs two operations",
+)
 
 ex.right(
     "a loop with Python's whole numbers",

@@ -130,6 +130,18 @@ ex.wrong(
     "",
     ("shares = shares / ", "shares /= "), believes="dividing in place saves memory",
 )
+ex.wrong(
+    "summed over queries and images",
+    "The distance is the mean over queries and images: otherwise it grows with their number.",
+    (".mean(dim=(0, 2))", ".sum(dim=(0, 2))"),
+    believes="a sum is as good as a mean",
+)
+ex.wrong(
+    "a square grid taken for granted",
+    "The grid has `columns` columns; it need not be a square.",
+    ("n // columns, n % columns", "n // math.isqrt(len(n)), n % math.isqrt(len(n))"),
+    believes="images are square",
+)
 
 ex.right(
     "rows and columns apart",

@@ -111,6 +111,25 @@ ex.wrong(
     "",
     ("return grid", "images = grid"), believes="a patch list is an image list",
 )
+ex.wrong(
+    "the permutation of 6.1 once more",
+    "The way back needs the inverse permutation: rows, columns, channel, row, column → channel first.",
+    source="""
+def join(patches, patch_height, patch_width, height):
+    B, N, _ = patches.shape
+    rows = height // patch_height
+    grid = patches.reshape(B, rows, N // rows, -1, patch_height, patch_width)
+    grid = grid.permute(0, 2, 4, 1, 3, 5)
+    return grid.reshape(B, -1, height, N // rows * patch_width)
+""", believes="what cuts also joins",
+)
+ex.wrong(
+    "a square grid taken for granted",
+    "The grid need not be square: height says how many rows there are, the rest are columns.",
+    ("rows = height // patch_height", "rows = math.isqrt(N)"),
+    ("rows = height // patch_height", "rows = int(N**0.5)"),
+    believes="images are square",
+)
 
 ex.right(
     "a row of patches at a time",

@@ -96,6 +96,11 @@ ex.wrong(
     "",
     (f"table[:, {INDEX}]", f"table.permute(1, 2, 0)[{INDEX}]"), believes="the heads come last",
 )
+ex.wrong(
+    "divided by the number of rows",
+    "In reading order patch n stands in row n // columns and column n % columns.",
+    ("n // columns, n % columns", "n // rows, n % rows"), believes="rows count rows",
+)
 
 ex.right(
     "a Cartesian product of rows and columns",

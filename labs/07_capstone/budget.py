@@ -100,6 +100,11 @@ ex.wrong(
     "Each arm has the whole budget for itself.",
     ("3 * forward", "len(forward) * 3 * forward"), believes="the budget is shared",
 )
+ex.wrong(
+    "rounded to the nearest step",
+    "No arm may spend more than the budget: round down, never to the nearest.",
+    ("budget // (3 * forward)", "(budget / (3 * forward)).round().long()"), believes="half a step is a step",
+)
 
 ex.right(
     "one arm after the other, with Python's whole numbers",

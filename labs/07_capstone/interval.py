@@ -160,6 +160,33 @@ ex.wrong(
     "The best seed is luck: in the middle stands the mean of the differences.",
     (ENDS, "d.max() - half, d.max() + half"), believes="the best pair shows what is possible",
 )
+ex.wrong(
+    "compared without pairing",
+    "Two means and their own deviations keep the luck of the seeds: subtract seed by seed first.",
+    source="""
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    d = a.mean() - b.mean()
+    half = quantiles[min(len(a), len(b)) - 1] * (a.var() / len(a) + b.var() / len(b)).sqrt()
+    return torch.stack([d - half, d + half])
+""", believes="two samples have two means",
+)
+ex.wrong(
+    "divided by the root of all runs",
+    "k counts the seeds that both arms have: those are the differences there are.",
+    ("len(d) ** 0.5", "len(a) ** 0.5"), ("len(d) ** 0.5", "len(b) ** 0.5"),
+    believes="n is the number of runs",
+)
+ex.wrong(
+    "common seeds, each arm in its own order",
+    "isin says which runs have a partner, not which: sort both by seed, or match them one by one.",
+    ("d = a[i] - b[j]", "d = a[torch.isin(a_seeds, b_seeds)] - b[torch.isin(b_seeds, a_seeds)]"),
+    believes="what both have stands in the same order",
+)
+ex.wrong(
+    "the deviation of one run",
+    "The interval is for the mean: t times s over the root of k.",
+    ("quantiles[len(d) - 1] * d.std() / len(d) ** 0.5", "d.std()"), believes="plus or minus one deviation",
+)
 
 ex.right(
     "a dictionary of seeds",

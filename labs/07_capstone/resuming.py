@@ -170,6 +170,13 @@ ex.wrong(
     "An arm is returned as its place in `arms`, a seed as itself.",
     ("[(a, seed)", "[(a, seeds.index(seed))"), believes="both numbers are places",
 )
+ex.wrong(
+    "seeds done by any arm",
+    "A run is an arm and a seed: what one arm has done another may still miss.",
+    [('done.add((row["arm"], row["seed"]))', 'done.add(row["seed"])'),
+    ("(arm, seed) not in done", "seed not in done")],
+    believes="a seed is a run",
+)
 
 ex.right(
     "a table of what is done",

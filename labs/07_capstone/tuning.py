@@ -130,6 +130,19 @@ ex.wrong(
     "The paired comparison to come needs the runs themselves: return all seeds, (A, S).",
     (f"{BEST}]", f"{BEST}].mean(-1)"), believes="a table prints means",
 )
+ex.wrong(
+    "a lost run counts as zero",
+    "A rate of which a run was lost cannot be chosen at all, however good its mean still is.",
+    ("validation.mean(-1).masked_fill(~finished.all(-1), -torch.inf)",
+     "validation.where(finished, 0).mean(-1)"),
+    believes="a lost run has the score 0",
+)
+ex.wrong(
+    "every arm with the rates of all arms",
+    "test[:, best] takes each choice for every arm: pair arm and choice, test[arange(A), best].",
+    ("test[torch.arange(len(test), device=test.device), means.argmax(-1)]", "test[:, means.argmax(-1)]"),
+    believes="indexing pairs itself up",
+)
 
 ex.right(
     "loops",

@@ -132,6 +132,54 @@ ex.wrong(
     "1 is for a claim that holds, -1 for one that does not.",
     (VERDICT, f"-{VERDICT}"), believes="1 is for a contradiction",
 )
+ex.wrong(
+    "the interval is asked for the paper's number",
+    "The claim is where the difference lies, above, below or within the margin: compare the "
+    "interval with that.",
+    source="""
+def verdicts(low, high, paper, margin):
+    return torch.where((low <= paper) & (paper <= high), 1, -1)
+""", believes="an interval that holds the paper's number confirms it",
+)
+ex.wrong(
+    "the interval is asked for the paper's number",
+    "The claim is where the difference lies, and 0 means that nothing can be told: not that it fails.",
+    source="""
+def verdicts(low, high, paper, margin):
+    return ((low <= paper) & (paper <= high)).long()
+""", believes="an interval that holds the paper's number confirms it",
+)
+ex.wrong(
+    "only the size of the claim",
+    "A claim has a direction: a paper that says the second leads is not confirmed by the first leading.",
+    ("paper > margin, lead, torch.where(paper < -margin, trail, level)", "paper.abs() > margin, lead, level"),
+    believes="a difference is a difference",
+)
+ex.wrong(
+    "the margin counts as a lead",
+    "Above the margin means larger: an end that lies on the margin belongs to no lead.",
+    ("(low > margin).long() - (high <= margin).long()", "(low >= margin).long() - (high < margin).long()"),
+    ("(high < -margin).long() - (low >= -margin).long()",
+     "(high <= -margin).long() - (low > -margin).long()"),
+    believes="greater or equal is the same",
+)
+ex.wrong(
+    "the margin does not belong to level",
+    "From -δ to δ, both included, is level.",
+    ("(low >= -margin) & (high <= margin)", "(low > -margin) & (high < margin)"),
+    believes="less or equal is the same",
+)
+ex.wrong(
+    "the margin is ignored",
+    "Differences up to the margin are level: compare with the margin, not with 0.",
+    source="""
+def verdicts(low, high, paper, margin):
+    lead = (low > 0).long() - (high <= 0).long()
+    trail = (high < 0).long() - (low >= 0).long()
+    level = -((low > 0) | (high < 0)).long()
+    return torch.where(paper > 0, lead, torch.where(paper < 0, trail, level))
+""", believes="any difference is a difference",
+)
 
 ex.right(
     "the claim as an interval of its own",

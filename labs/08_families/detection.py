@@ -159,6 +159,11 @@ def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
     return generator_loss + weight * F.binary_cross_entropy_with_logits(logits[real], replaced[real].float())
 """, believes="the function is the exercise",
 )
+ex.wrong(
+    "the weight on both losses",
+    "λ multiplies the discriminator's loss alone.",
+    ("generator_loss + weight *", "weight * generator_loss + weight *"), believes="λ weighs the whole",
+)
 
 ex.right(
     "softplus of the signed logit",

@@ -176,6 +176,30 @@ def fill_in(inputs, written, sentinels):
     return join_spans(inputs, written, sentinels.tolist())
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "only the sentinels of the inputs count",
+    "A span ends at any sentinel, also at one that the inputs do not have.",
+    ("set(sentinels.tolist())", "set(sentinels.tolist()) & set(inputs.tolist())"),
+    believes="other sentinels are words",
+)
+ex.wrong(
+    "what comes before the first sentinel is kept",
+    "Tokens before the first sentinel belong to no gap, and are dropped.",
+    source="""
+def fill_in(inputs, written, sentinels):
+    marks, spans, span = set(sentinels.tolist()), {}, []
+    before = span
+    for token in written.tolist():
+        if token in marks:
+            span = spans[token] = []
+        else:
+            span.append(token)
+    text = list(before)
+    for token in inputs.tolist():
+        text += spans.get(token, []) if token in marks else [token]
+    return torch.tensor(text)
+""", believes="whatever was written belongs somewhere",
+)
 
 ex.right(
     "searching for each gap",

@@ -172,6 +172,23 @@ ex.wrong(
     [("read = ids.clone()", "before, read = ids.clone(), ids"), ("read != ids", "read != before")],
     believes="the row belongs to the function",
 )
+ex.wrong(
+    "the comparison turned round",
+    "The sample is the first token at which the sum is larger than the draw.",
+    ("> draws", "<= draws"), believes="the draw must exceed the sum",
+)
+ex.wrong(
+    "one token too far",
+    "The number of tokens whose sum has not passed the draw is the place of the sample: nothing is added.",
+    ("reached.int().argmax(-1)", "((~reached).sum(-1) + 1).clamp(max=probs.shape[1] - 1)"),
+    believes="places count from 1",
+)
+ex.wrong(
+    "compared with the text after it was overwritten",
+    "Put the samples into a copy: the label compares it with the original text.",
+    ("ids.clone()", "ids"), believes="a new name is a new tensor",
+)
+
 ex.right(
     "counting the sums that the draw has passed",
     ("reached.int().argmax(-1)", "(~reached).sum(-1)"),

@@ -198,6 +198,20 @@ def hidden_spans(text, starts, lengths, mask_prob=0.15):
     return spans.targets != -100
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "a span is cut to fit",
+    "A span that does not fit is passed over as a whole; half a span would be another span.",
+    ("stop = start + length", "stop = min(start + length, len(row))\n            length = stop - start"),
+    believes="what fits is taken",
+)
+ex.wrong(
+    "the first span too many ends the row",
+    "A span that would exceed the share is passed over; a shorter one behind it may still fit.",
+    ("            if fits and sum(taken) + length <= most:\n                taken",
+     "            if fits and sum(taken) + length > most:\n                break\n"
+     "            if fits:\n                taken"),
+    believes="the share is full once a span does not fit",
+)
 
 ex.right(
     "sets of positions",

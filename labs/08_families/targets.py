@@ -157,6 +157,32 @@ def t5_targets(ids, hidden, first_sentinel):
     return corrupt_spans(ids, spans, range(first_sentinel, first_sentinel - len(spans) - 1, -1))[1]
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "no sentinel at the end",
+    "One more sentinel says that nothing follows: it is always there.",
+    ("[*targets, sentinel]", "targets"), believes="targets end with the last span",
+)
+ex.wrong(
+    "the last sentinel is used a second time",
+    "The sentinel at the end is the next one below; when nothing is hidden it is the first.",
+    ("[*targets, sentinel]", "[*targets, sentinel + 1]"), believes="the last one closes the text",
+)
+ex.wrong(
+    "sentinels after their spans",
+    "First the sentinel, then the tokens that it stands for.",
+    source="""
+def t5_targets(ids, hidden, first_sentinel):
+    targets, sentinel, before = [], first_sentinel, False
+    for token, gone in zip(ids.tolist(), hidden.tolist()):
+        if before and not gone:
+            targets.append(sentinel)
+            sentinel -= 1
+        if gone:
+            targets.append(token)
+        before = gone
+    return torch.tensor([*targets, sentinel])
+""", believes="a sentinel closes a span",
+)
 
 ex.right(
     "sentinel and token side by side",

@@ -233,6 +233,19 @@ def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
     return scores.softmax(-1) @ v
 """, believes="a layer from the package is an answer",
 )
+ex.wrong(
+    "turned the other way",
+    "(a, b) goes to (a cos - b sin, b cos + a sin). Scores come out alike if both are turned so, but not a "
+    "cache that was filled the other way.",
+    ("a * cos - b * sin, b * cos + a * sin", "a * cos + b * sin, b * cos - a * sin"),
+    believes="a sign is a convention",
+)
+ex.wrong(
+    "positions counted from zero",
+    "Use the given positions: with a cache the new token stands far from 0.",
+    ("positions[:, None] * theta", "torch.arange(len(positions), device=q.device)[:, None] * theta"),
+    believes="positions are places in the tensor",
+)
 
 ex.right(
     "complex numbers",

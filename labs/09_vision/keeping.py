@@ -134,6 +134,11 @@ def visible_patches(patches, noise, keep):
     return keep_patches(patches, noise.argsort(1)[:, :keep])
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the last of the order",
+    "Sorted upwards, the least noise comes first: take the first ones.",
+    ("[:, :keep]", "[:, -keep:]"), believes="what is kept stands at the end",
+)
 
 ex.right(
     "indices that pair up",

@@ -210,6 +210,11 @@ def match(logits, boxes, labels, targets):
     return hungarian_match(logits[None], boxes[None], labels[None], targets[None])[0]
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the objects' numbers are returned",
+    "What is asked for is the query of each object: the rows of the cost, put in the order of its columns.",
+    ("= torch.from_numpy(query)", "= torch.from_numpy(number)"), believes="the second array is the answer",
+)
 
 ex.right(
     "objects as rows",

@@ -159,6 +159,12 @@ def out_of_windows(windows, height, shift):
     return window_merge(windows, height).roll((shift, shift), (1, 2))
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the windows moved instead of the grid",
+    "Join the windows first; the shift counts tokens of the grid, not windows.",
+    [("x = windows.reshape", "windows = windows.roll(shift, 1)\n    x = windows.reshape"),
+     (".roll((shift, shift), dims=(1, 2))", "")], believes="windows are what was shifted",
+)
 
 ex.right(
     "window by window",

@@ -186,6 +186,12 @@ def giou(first, second):
     return generalized_box_iou(first, second)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "box by box instead of all pairs",
+    "Each box of first meets each of second: give them an axis each, (Q, 1, 4) and (1, M, 4).",
+    ("first[:, None], second[None]", "first, second"), believes="the boxes come in pairs",
+    shows=lambda symptom: symptom.stage == "runs" and "must match" in symptom.case.outcome.error,
+)
 
 ex.right(
     "x and y by themselves",

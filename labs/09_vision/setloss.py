@@ -199,6 +199,11 @@ ex.wrong(
     ("torch.full((len(logits),), last, device=logits.device)", "torch.full((len(logits),), last)"),
     believes="tensors are where they are needed",
 )
+ex.wrong(
+    "no object is class 0",
+    "No object is the last column of the logits.",
+    ("torch.full((len(logits),), last", "torch.full((len(logits),), 0"), believes="nothing is number 0",
+)
 
 ex.right(
     "cross_entropy with weights",

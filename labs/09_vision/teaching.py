@@ -172,6 +172,12 @@ def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
     return distillation_token_loss(class_logits, distilled_logits, labels, teacher_logits)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "one loss of the mean logits",
+    "The two tokens learn from two teachers: each has a cross-entropy of its own.",
+    ("(by_labels + by_teacher) / 2", "F.cross_entropy((class_logits + distilled_logits) / 2, labels)"),
+    believes="the tokens are averaged first",
+)
 
 ex.right(
     "log_softmax and gather",

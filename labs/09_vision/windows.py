@@ -152,6 +152,12 @@ def into_windows(x, size, shift):
     return window_partition(x.roll((-shift, -shift), (1, 2)), size)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "height and width exchanged",
+    "x is (B, H, W, D): the rows are cut first, H // size, then the columns.",
+    ("(B, H // size, size, W // size, size, D)", "(B, W // size, size, H // size, size, D)"),
+    believes="width comes first",
+)
 
 ex.right(
     "window by window",

@@ -200,6 +200,13 @@ def balance_loss(logits, real, alpha=0.01):
     return alpha * theirs(logits, mask=real)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "one sum instead of a mean",
+    "Shares and probabilities are both means over the tokens: one of them is a sum here, .sum(0) "
+    "for .mean(0).",
+    ("to(z.dtype).mean(0)", "to(z.dtype).sum(0)"), ("z.softmax(-1).mean(0)", "z.softmax(-1).sum(0)"),
+    believes="a count is a share",
+)
 
 ex.right(
     "bincount",

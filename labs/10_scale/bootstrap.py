@@ -200,6 +200,39 @@ ex.wrong(
     believes="the first number of a fit",
 )
 ex.wrong("a result that is no tensor", "", (RESULT, "(exponent(x, y), low, high)"), believes="a tuple")
+ex.wrong(
+    "a normal interval instead of the quantiles",
+    "The interval is read off the resamples, with torch.quantile: their values need not be normal.",
+    ("low, high = exponent(x[rows], y[rows]).quantile(x.new_tensor([0.025, 0.975]))",
+     "many = exponent(x[rows], y[rows])\n"
+     "    low, high = many.mean() - 1.96 * many.std(), many.mean() + 1.96 * many.std()"),
+    ("low, high = exponent(x[rows], y[rows]).quantile(x.new_tensor([0.025, 0.975]))",
+     "many, b = exponent(x[rows], y[rows]), exponent(x, y)\n"
+     "    low, high = b - 1.96 * many.std(), b + 1.96 * many.std()"),
+    believes="an interval is two deviations wide",
+)
+ex.wrong(
+    "a line through the first and the last run",
+    "Least squares uses all runs; two of them are at the mercy of their noise, and may have the same size.",
+    ("return -(x * y).sum(-1) / x.square().sum(-1)",
+     "return -(y[..., -1] - y[..., 0]) / (x[..., -1] - x[..., 0])"),
+    believes="two points make a line",
+)
+ex.wrong(
+    "sizes fitted to losses",
+    "The squared differences of ln L are made small: divide by the spread of the sizes, not of the losses.",
+    ("return -(x * y).sum(-1) / x.square().sum(-1)",
+     "y = y - y.mean(-1, keepdim=True)\n        return -(x * y).sum(-1) / y.square().sum(-1)"),
+    believes="a line has no direction",
+)
+ex.wrong(
+    "each run counted once",
+    "A run that was drawn twice counts twice: that is what makes a resample.",
+    ("exponent(x[rows], y[rows])",
+     "torch.stack([exponent(x[row.unique()], y[row.unique()]) for row in rows])"),
+    believes="a resample is a set of runs",
+)
+
 ex.right(
     "least squares with two columns",
     source="""

@@ -225,6 +225,11 @@ def clipped_loss(new, old, advantages, answer, clip=0.2):
     return ppo_loss(new, old, advantages[:, None].expand_as(new), answer, clip=clip)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the advantages are limited",
+    "The ratio is limited; the advantage stays as it is.",
+    ("limited * gain)", "ratio * gain.clamp(1 - clip, 1 + clip))"), believes="clip limits what is large",
+)
 
 ex.right(
     "by the sign of the advantage",

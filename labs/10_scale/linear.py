@@ -69,6 +69,11 @@ ex.wrong(
     (NORM, "torch.arange(1, q.shape[2] + 1, device=q.device)[:, None]"), believes="a mean is over tokens",
 )
 ex.wrong(
+    "ReLU instead of elu plus one",
+    "ReLU may be 0 in every component, and then a query has no weight to give: φ is elu(x) + 1.",
+    (PHI, "q, k = F.relu(q), F.relu(k)"), believes="any positive function will do",
+)
+ex.wrong(
     "a query does not see its own token",
     "A query sees the tokens up to its own, this one included.",
     [(SUMS, f"{SUMS} - k[..., None] * v[..., None, :]"),
@@ -181,6 +186,25 @@ def linear_attention(q, k, v):
     return weights @ v / weights.sum(-1, keepdim=True)
 """, believes="tensors are where they are needed",
 )
+ex.wrong(
+    "a softmax after all",
+    SOFTMAX,
+    source="""
+def linear_attention(q, k, v):
+    scores = q @ k.mT
+    later = torch.ones(q.shape[2], q.shape[2], device=q.device).bool().triu(1)
+    return scores.masked_fill(later, -torch.inf).softmax(-1) @ v
+""", believes="it is the same function, only faster",
+)
+ex.wrong(
+    "zeros under a softmax",
+    "A product of 0 is a weight like any other to a softmax; and linear attention has no softmax.",
+    source="""
+def linear_attention(q, k, v):
+    return ((F.elu(q) + 1) @ (F.elu(k) + 1).mT).tril().softmax(-1) @ v
+""", believes="tril hides what comes later",
+)
+
 ex.right(
     "with the table, which this method avoids",
     source="""

@@ -222,6 +222,22 @@ def dpo_loss(policy, reference, answer, beta=0.1):
     return theirs(p[:, 0], p[:, 1], r[:, 0], r[:, 1], beta=beta)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the sign is wrong",
+    "The logarithm of a probability is negative, and a loss is to fall: minus ln σ.",
+    (LOSS, LOSS[1:]), believes="a likelihood grows",
+)
+ex.wrong(
+    "gains added instead of compared",
+    "The preferred answer is to gain more than the other one: the difference of the gains counts.",
+    (MARGIN, "gain[:, 0] + gain[:, 1]"), believes="both answers are learned",
+)
+ex.wrong(
+    "pairs read along the batch",
+    "gain is (B, 2): the two answers of a pair are gain[:, 0] and gain[:, 1].",
+    (MARGIN, "gain[0] - gain[1]"), believes="the first axis counts the answers",
+    shows=lambda symptom: symptom.stage == "runs" and "out of bounds" in symptom.case.outcome.error,
+)
 
 ex.right(
     "softplus of a signed sum",

@@ -195,6 +195,62 @@ ex.wrong(
     believes="a ranking has no gradient",
 )
 ex.wrong(
+    "a mean of means",
+    "All pairs count the same, whatever prompt they belong to.",
+    source="""
+def ranking_loss(scores, ranks):
+    losses = []
+    for s, r in zip(scores, ranks):
+        margin = (s[:, None] - s)[r[:, None] < r]
+        if len(margin):
+            losses.append(-F.logsigmoid(margin).mean())
+    return torch.stack(losses).mean() if losses else 0 * scores.sum()
+""", believes="every prompt counts the same",
+)
+ex.wrong(
+    "only the best against the others",
+    "Every pair of answers with different ranks is compared, not only those with the best one.",
+    source="""
+def ranking_loss(scores, ranks):
+    margins = []
+    for s, r in zip(scores, ranks):
+        best = r.argmin()
+        margins += [s[best] - s[j] for j in range(len(s)) if r[best] < r[j]]
+    return -F.logsigmoid(torch.stack(margins)).mean() if margins else 0 * scores.sum()
+""", believes="what matters is the winner",
+)
+ex.wrong(
+    "only neighbours in the ranking",
+    "Every pair of answers with different ranks is compared, those far apart too.",
+    source="""
+def ranking_loss(scores, ranks):
+    margins = []
+    for s, r in zip(scores, ranks):
+        order = r.argsort(stable=True).tolist()
+        margins += [s[i] - s[j] for i, j in zip(order, order[1:]) if r[i] < r[j]]
+    return -F.logsigmoid(torch.stack(margins)).mean() if margins else 0 * scores.sum()
+""", believes="a ranking is a chain",
+)
+ex.wrong(
+    "every pair in both directions",
+    "Only the pair with the better answer first counts; the other direction asks for the opposite.",
+    ("ranks[:, :, None] < ranks", "ranks[:, :, None] != ranks"), believes="a pair is a pair",
+)
+ex.wrong(
+    "a difference of probabilities",
+    "σ is taken of the difference of the scores, not of each score.",
+    ("(scores[:, :, None] - scores[:, None, :])",
+     "(scores.sigmoid()[:, :, None] - scores.sigmoid()[:, None, :])"),
+    believes="scores are probabilities",
+)
+ex.wrong(
+    "weighted by the difference of ranks",
+    "All pairs count the same: ranks say which answer is better, not by how much.",
+    ("scores[:, None, :])[better]",
+     "scores[:, None, :])[better] * (ranks[:, None, :] - ranks[:, :, None])[better]"),
+    believes="two ranks apart is twice as good",
+)
+ex.wrong(
     "the library does the work",
     source="""
 def ranking_loss(scores, ranks):

@@ -213,7 +213,20 @@ def counted_in_bits(symptom):
         if not torch.allclose(case.outcome.tensor.double(), want, rtol=0.02, atol=0.02):
             return False
     return True
-
+ex.wrong(
+    "the range from smallest to largest",
+    "The scale is the largest absolute weight divided by m: the grid is symmetric around 0.",
+    ("exact.abs().amax(1, keepdim=True) / most",
+     "(exact.amax(1, keepdim=True) - exact.amin(1, keepdim=True)) / (2 * most)"),
+    believes="a range has two ends",
+)
+ex.wrong(
+    "a small number added to the scale",
+    "Rows of very small weights are rounded as any other: replace a scale of exactly 0, and leave the rest.",
+    ("scale.masked_fill(scale == 0, 1)", "(scale + 1e-8)"),
+    ("scale.masked_fill(scale == 0, 1)", "scale.clamp(min=1e-8)"),
+    ("scale.masked_fill(scale == 0, 1)", "(scale + 1e-5)"), believes="an epsilon is always good",
+)
 
 ex.right(
     "channel by channel",

@@ -170,6 +170,16 @@ def routing_weights(logits, k):
     return attention_weights(logits, keys, mask=logits >= logits.topk(k).values[..., -1:], scale=1.0)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "logits as weights",
+    "Weights are a softmax over the k chosen logits: positive, and they sum to one.",
+    ("best.softmax(-1)", "best"), believes="a logit is a weight",
+)
+ex.wrong(
+    "only the best expert",
+    "k says how many experts work on a token, not always one.",
+    ("logits.topk(k,", "logits.topk(1,"), believes="a token has one expert",
+)
 
 ex.right(
     "what is below the k-th is hidden",

@@ -185,6 +185,18 @@ def sparse_mask(real, is_global, window):
     return (near | near.T | both) & real[:, None, :]
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the whole width on each side",
+    "`window` counts one side: 2 · window + 1 tokens are seen in all.",
+    ("<= window", "<= 2 * window + 1"), ("<= window", "<= 2 * window"),
+    believes="the width reaches to both sides",
+)
+ex.wrong(
+    "fixed blocks instead of a window that moves",
+    "Each token is in the middle of its own window: compare the distance, not the number of a block.",
+    ("(place[:, None] - place).abs() <= window",
+     "place[:, None] // (2 * window + 1) == place // (2 * window + 1)"), believes="a window is a block",
+)
 
 ex.right(
     "two triangles",

@@ -48,7 +48,8 @@ def _is_twin(mistake: Mistake, symptom: Symptom) -> bool:
     if symptom.law:
         return _breaks_alike(symptom.law, symptom.sides, lambda probe: call(twin, probe))
     both = ((case.outcome, call(twin, case.probe)) for case in symptom.cases)
-    return all(_same(*pair) and (symptom.stage != "gradient" or _same_gradients(*pair)) for pair in both)
+    alike = {"gradient": _same_gradients, "dtype": _same_dtype}.get(symptom.stage, lambda *pair: True)
+    return all(_same(*pair) and alike(*pair) for pair in both)
 
 
 def _breaks_alike(law: Law, sides: tuple[Tensor, ...], run: Run) -> bool:
@@ -65,6 +66,10 @@ def _breaks_alike(law: Law, sides: tuple[Tensor, ...], run: Run) -> bool:
 def _same_gradients(got: Outcome, twin: Outcome) -> bool:
     pairs = [(got.grads.get(name), grad) for name, grad in twin.grads.items()]
     return all(a is b if a is None or b is None else close(a, b, a.dtype, slack=10) for a, b in pairs)
+
+
+def _same_dtype(got: Outcome, twin: Outcome) -> bool:
+    return got.value is None or got.tensor.dtype == twin.tensor.dtype
 
 
 def _same(got: Outcome, twin: Outcome) -> bool:
