@@ -22,6 +22,7 @@ def scores(normal, shape, dim, size=1.0, shift=0.0, dtype=torch.float32):
     return {"x": size * normal(*shape, dtype=dtype) + shift, "dim": dim}
 
 
+FAR_APART = torch.tensor([[0.0, 1000.0, -1000.0, 0.0, 500.0], [-1000.0, 0.0, 0.0, -500.0, -1000.0]])
 ex.probe("dim is not the last axis", shape=(3, 5, 7), dim=1)
 ex.probe("a negative dim, four axes", shape=(2, 3, 5, 7), dim=-3)
 ex.probe("scores around 1000", shape=(5, 7), dim=1, size=20, shift=1000)
@@ -32,6 +33,8 @@ ex.probe("double precision", shape=(5, 3), dim=0, dtype=torch.float64)
 ex.probe("bfloat16", shape=(3, 7), dim=0, dtype=torch.bfloat16)
 ex.probe("a single number", shape=(1,), dim=0)
 ex.probe("numbers with gaps in memory", shape=(3, 5), dim=0, strided=True)
+ex.probe("scores of one row 1000 apart", shape=(2, 5), dim=1, shift=FAR_APART)
+ex.probe("scores around -3000, close together", shape=(3, 5), dim=1, shift=-3000)
 ex.hidden("the first of four axes", shape=(3, 2, 7, 5), dim=0)
 ex.hidden("scores around -2000", shape=(11, 3), dim=-2, size=50, shift=-2000)
 ex.hidden("half precision, scores around 60", shape=(3, 5), dim=1, shift=60, dtype=torch.float16)

@@ -18,7 +18,8 @@ ex.probe("8 heads", num_heads=8, num_queries=3, num_keys=3)
 ex.probe("3 new queries after 4 earlier keys", num_heads=4, num_queries=3, num_keys=7)
 ex.probe("one new query", num_heads=2, num_queries=1, num_keys=5)
 ex.probe("a single head", num_heads=1, num_queries=3, num_keys=5)
-ex.hidden("16 heads", num_heads=16, num_queries=5, num_keys=5)
+ex.probe("16 heads", num_heads=16, num_queries=2, num_keys=3)
+ex.hidden("32 heads", num_heads=32, num_queries=5, num_keys=5)
 ex.hidden("2 new queries after 11 earlier keys", num_heads=4, num_queries=2, num_keys=13)
 
 

@@ -64,6 +64,7 @@ ex.probe(
 )
 ex.probe(RANDOM, log_probs=tables(371, 3, 11, [0, 1]), max_new_tokens=7)
 ex.probe("a single step", log_probs=tables(372, 2, 5, [3]), start_id=0, stop_id=1, pad_id=3, max_new_tokens=1)
+ex.probe("padding that is written", log_probs=chain(7, (1, 0, 3, 2), (1, 5, 0, 4, 6)), max_new_tokens=5)
 normal = normals(3701)
 IDS = {"start_id": 2, "stop_id": 4, "pad_id": 3}
 ex.hidden("seven rows", log_probs=normal(7, 5, 5).log_softmax(-1), **IDS, max_new_tokens=11)

@@ -39,6 +39,7 @@ ex.probe("no smoothing", targets=[[3, 1, _], [0, _, _]], V=5, smoothing=0.0)
 ex.probe("one token, one sentence", targets=[[2]], V=3)
 ex.probe("a sentence of padding only", targets=[[1, 3, 2], [_, _, _]], V=5, smoothing=0.2)
 ex.probe("numbers with gaps in memory", targets=PADDED, V=7, strided=True)
+ex.probe("very large logits", targets=PADDED, V=11, size=200)
 FOUR = [[_, _, _], [12, 0, _], [5, 5, 5], [1, _, _]]
 ex.hidden("a first sentence of padding only", targets=FOUR, V=13, size=4)
 ex.hidden("all of it smoothed", targets=FOUR, V=13, size=1, smoothing=1.0)
