@@ -5,8 +5,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from pioneers.cli.pairs import COLUMNS as PAIR_COLUMNS
+from pioneers.cli.pairs import PAIRS
 from pioneers.cli.parser import positive_int
-from pioneers.cli.sources import IMAGES, PAIRS, TEXTS, Dataset, read_images, read_pairs, read_text
+from pioneers.cli.sources import IMAGES, TEXTS, Dataset, read_images, read_pairs, read_text
 from pioneers.cli.tasks import (
     RunContext,
     Task,
@@ -15,6 +17,7 @@ from pioneers.cli.tasks import (
     masked_modelling,
     translation,
 )
+from pioneers.cli.texts import PUBLISHED
 from pioneers.config import Config
 from pioneers.models import BERTConfig, GPTConfig, TransformerConfig, ViTConfig
 
@@ -30,10 +33,11 @@ SIZES = {  # in the order of the help
     "dropout": "dropout {:g}",
 }
 ABOUT_TEXT = """\
-One file is read into memory. Join several first: cat one.txt two.txt > all.txt. Document
-boundaries are not marked. The last tenth is held out, so shuffle dissimilar documents before
-joining them; this tenth must have more than --seq-len tokens. shakespeare is downloaded once, to
-~/.cache/pioneers."""
+A text is one stream; the rows of a .jsonl, .csv or .tsv file (or of one of these with .gz) are
+documents, kept apart by an end-of-text token. The last tenth of the text or of the documents is
+held out, so shuffle dissimilar ones; this tenth must have more than --seq-len tokens. The tokens of
+a text of more than 8 MB are made once and kept in ~/.cache/pioneers/tokens; they are mapped into
+memory, so that it does not grow with the text. shakespeare is downloaded once, to ~/.cache/pioneers."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,15 @@ def _add_text(group: Any) -> None:
     group.add_argument(
         "--text", required=True, metavar="TEXT", help=f"a UTF-8 file, plain or .gz, or one of: {names}"
     )
+    group.add_argument(
+        "--column", metavar="NAME", help="of a .jsonl, .csv or .tsv file, with the documents (default: text)"
+    )
+    group.add_argument(
+        "--tokenizer",
+        metavar="NAME",
+        help=f"a published one ({', '.join(PUBLISHED)} or a name on the hub), a tokenizer.json or vocab.txt, "
+        "or a model folder (default: learned from the text)",
+    )
     _add_vocab_size(group)
 
 
@@ -101,10 +114,27 @@ def _add_pairs(group: Any) -> None:
         "--pairs",
         required=True,
         metavar="PAIRS",
-        help=f"a UTF-8 file with source, tab, target in each line, or one of: {', '.join(PAIRS)}",
+        help="a UTF-8 file with source, tab, target in each line, a .csv or .jsonl file, or one of: "
+        f"{', '.join(PAIRS)}",
     )
     group.add_argument(
-        "--target", default="fr", metavar="LANG", help="language of dates and numbers, such as de, ja or tr"
+        "--target",
+        default="fr",
+        metavar="LANG",
+        help="language of dates and numbers, such as de, ja or tr, or of multi30k: de or fr",
+    )
+    group.add_argument("--columns", metavar="A,B", help=f"of a .csv or .jsonl file (default: {PAIR_COLUMNS})")
+    group.add_argument(
+        "--drop-long",
+        action="store_true",
+        default=None,
+        help="leave out pairs with a side of more than --seq-len tokens; left_out.json has their lines",
+    )
+    group.add_argument(
+        "--drop-broken",
+        action="store_true",
+        default=None,
+        help="leave out lines that are not a source and a target; left_out.json has them",
     )
     _add_vocab_size(group)
 
@@ -125,6 +155,12 @@ def _add_images(group: Any) -> None:
         metavar="N",
         help="side in pixels to which the images of a folder are scaled",
     )
+
+
+def _read_text(args: Arguments) -> Dataset:
+    if args.tokenizer and args.vocab_size:
+        raise ValueError("--tokenizer brings a vocabulary of its own; leave out --vocab-size")
+    return read_text(args.text, args.column)
 
 
 def _feed_forward(args: Arguments, data: Any) -> Changes:
@@ -157,7 +193,7 @@ RECIPES: dict[str, Recipe] = {
         config=GPTConfig,
         defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},
         add_source=_add_text,
-        read=lambda args: read_text(args.text),
+        read=_read_text,
         build=language_modelling,
     ),
     "bert": Recipe(
@@ -168,7 +204,7 @@ RECIPES: dict[str, Recipe] = {
         config=BERTConfig,
         defaults={"preset": "mini", "steps": 1000, "batch_size": 32, "lr": 2e-3},
         add_source=_add_text,
-        read=lambda args: read_text(args.text),
+        read=_read_text,
         build=masked_modelling,
     ),
     "transformer": Recipe(
@@ -178,7 +214,9 @@ RECIPES: dict[str, Recipe] = {
         config=TransformerConfig,
         defaults={"preset": "mini", "steps": 400, "batch_size": 64, "lr": 2e-3},
         add_source=_add_pairs,
-        read=lambda args: read_pairs(args.pairs, args.target),
+        read=lambda args: read_pairs(
+            args.pairs, args.target, args.columns, drop_broken=bool(args.drop_broken)
+        ),
         build=translation,
         sizes=_feed_forward,
     ),

@@ -5,29 +5,21 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.training.distributed import rank
+from pioneers.weights import load_tokenizer, save_tokenizer
 from pioneers.weights.files import CONFIG
+from pioneers.weights.tokenizer import AnyTokenizer
 
 COPIES = 8  # of the weights: in the checkpoint (with two moments) and its successor, the best, the result
-PARTIAL, LOCK = "run.json.partial", ".lock"
+PARTIAL, LOCK, LEFT_OUT = "run.json.partial", ".lock", "left_out.json"
 
 
-class Saved(NamedTuple):
-    """The file of a kind of tokenizer in a model folder, and its loader."""
-
-    file: str
-    load: Callable[[Path], Any]
-
-
-TOKENIZERS: dict[type, Saved] = {
-    FastBPE: Saved("tokenizer.json", FastBPE.load),
-    WordPiece: Saved("vocab.txt", WordPiece.from_vocab),
-}
+TOKENIZER_FILES = ("tokenizer.json", "vocab.txt")
 
 
 class RunFolder:
@@ -68,8 +60,8 @@ class RunFolder:
                 f"{free / 1e6:,.0f} MB left; make room, or give another --out"
             )
 
-    def claim(self, tokenizer: FastBPE | WordPiece | None) -> None:
-        """Write the run's settings and tokenizer to the folder, and lock it.
+    def claim(self, tokenizer: AnyTokenizer | None, left_out: dict[str, list[int]] | None = None) -> None:
+        """Write the run's settings, tokenizer and what is left out of the data to the folder, and lock it.
 
         From here on the first process holds ``lock``; the caller must release it.
 
@@ -87,16 +79,23 @@ class RunFolder:
             partial = self.path / PARTIAL
             partial.write_text(json.dumps(self.settings, indent=2))
             os.replace(partial, self.path / "run.json")
-        if tokenizer is not None:
-            path = self.path / TOKENIZERS[type(tokenizer)].file
-            if not (self.begun and path.exists()):
-                tokenizer.save(path)
+        if left_out and any(left_out.values()):
+            (self.path / LEFT_OUT).write_text(json.dumps(left_out))
+        if tokenizer is None or (self.begun and self._has_tokenizer()):
+            return
+        if isinstance(tokenizer, FastBPE):
+            tokenizer.save(self.path / "tokenizer.json")
+        elif isinstance(tokenizer, WordPiece) and tokenizer.lowercase:
+            tokenizer.save(self.path / "vocab.txt")
+        else:
+            save_tokenizer(tokenizer, self.path)
 
-    def tokenizer(self, kind: type, learn: Callable[[], Any]) -> Any:
-        """Return the tokenizer of the run, or for a new run the one that ``learn`` makes."""
-        file, load = TOKENIZERS[kind]
-        path = self.path / file
-        return load(path) if self.begun and path.exists() else learn()
+    def tokenizer(self, make: Callable[[], Any]) -> Any:
+        """Return the tokenizer of the run, or for a new run the one that ``make`` learns or reads."""
+        return load_tokenizer(self.path) if self.begun and self._has_tokenizer() else make()
+
+    def _has_tokenizer(self) -> bool:
+        return any((self.path / name).exists() for name in TOKENIZER_FILES)
 
     def _saved(self) -> dict[str, Any] | None:
         """Return the settings of the run in the folder, or None if a run may begin."""
@@ -106,7 +105,7 @@ class RunFolder:
                 raise ValueError(f"{self.path} contains other files but no run; give --out a new folder")
             return None
         try:
-            saved: dict[str, Any] = json.loads(file.read_text())
+            saved: dict[str, Any] = dict.fromkeys(self.settings) | json.loads(file.read_text())
         except json.JSONDecodeError as error:
             raise ValueError(f"{file} is damaged ({error}); give --out a new folder") from error
         trained = self.checkpoint.exists() or (self.path / CONFIG).exists()

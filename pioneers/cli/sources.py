@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from pioneers.cli.pairs import PAIRS, named_pairs, pairs_in_file
 from pioneers.data import (
+    Corpus,
     ImageSet,
     cifar10,
     digits,
@@ -15,23 +17,16 @@ from pioneers.data import (
     image_folder,
     language_reference,
     mnist,
-    text_file,
     tiny_shakespeare,
-    translation_pairs,
 )
-from pioneers.data.formats import read_table
 
 TEXTS = {"shakespeare": tiny_shakespeare, "language-reference": language_reference}
-PAIRS = ("dates", "numbers")
 IMAGES: dict[str, Callable[[], tuple[ImageSet, ImageSet]]] = {
     "digits": digits,
     "mnist": lambda: (mnist("train"), mnist("test")),
     "fashion-mnist": lambda: (fashion_mnist("train"), fashion_mnist("test")),
     "cifar10": lambda: (cifar10("train"), cifar10("test")),
 }
-TRAIN_PAIRS, TEST_PAIRS = 20_000, 1_000
-
-Pairs = list[tuple[str, str]]
 
 
 class Pictures(NamedTuple):
@@ -49,32 +44,28 @@ class Dataset(NamedTuple):
     sha256: str
 
 
-def read_text(name: str) -> Dataset:
-    """Read a text by name or from a UTF-8 file."""
-    text = TEXTS[name]() if name in TEXTS else text_file(_existing(name, TEXTS))
-    return _dataset(text, text.encode())
-
-
-def read_pairs(name: str, target: str) -> Dataset:
-    """Make or read training and validation pairs: for a language, or from a tab-separated file.
+def read_text(name: str, column: str | None = None) -> Dataset:
+    """Find a text by name, or read a UTF-8 file once; of a table, the documents in a ``column``.
 
     Raises:
-        ValueError: a line does not have two sides, or there are too few lines.
+        ValueError: the file is broken, or has no columns and one is named.
     """
-    if name in PAIRS:
-        counts = {"train": TRAIN_PAIRS, "test": TEST_PAIRS}
-        train, test = (translation_pairs(name, target=target, count=n, split=s) for s, n in counts.items())
+    if name in TEXTS:
+        corpus = Corpus.of(TEXTS[name](), name)
     else:
-        rows = read_table(_existing(name, PAIRS), columns=2)
-        for line, sides in enumerate(rows, start=1):
-            if not all(side.strip() for side in sides):
-                raise ValueError(f"{name}, line {line}: one side is empty; give it a source and a target")
-        if len(rows) < 2:
-            raise ValueError(f"{name} contains one pair; at least two are needed, one of them for validation")
-        cut = min(len(rows) - 1, round(len(rows) * 0.9))
-        pairs = [(source, target) for source, target in rows]
-        train, test = pairs[:cut], pairs[cut:]
-    return _dataset((train, test), repr((train, test)).encode())
+        corpus = Corpus.read(_existing(name, TEXTS), column=column or "text")
+    if column and corpus.documents is None:
+        raise ValueError(f"--column goes with a .csv, .tsv or .jsonl file; {name} is a text without columns")
+    return Dataset(corpus, corpus.sha256)
+
+
+def read_pairs(name: str, target: str, columns: str | None = None, *, drop_broken: bool = False) -> Dataset:
+    """Make or read training and validation pairs: for a language, or from a file; see :mod:`cli.pairs`."""
+    if name in PAIRS:
+        found = named_pairs(name, target)
+    else:
+        found = pairs_in_file(str(_existing(name, PAIRS)), columns, drop_broken=drop_broken)
+    return _dataset(found, repr((found.train, found.test)).encode())
 
 
 def read_images(name: str, size: int) -> Dataset:

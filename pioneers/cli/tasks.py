@@ -1,16 +1,18 @@
 """The training tasks: batches, loss and validation of each model. The loop is the same for all."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from pioneers.cli.pairs import PairSet, fitting
 from pioneers.cli.run_folder import RunFolder
-from pioneers.cli.sources import Pairs, Pictures
-from pioneers.data import ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows, split_text
+from pioneers.cli.sources import Pictures
+from pioneers.cli.texts import describe, end_id, given_tokenizer, learn_tokenizer, processes
+from pioneers.data import Corpus, ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows, corpus_tokens
 from pioneers.models import (
     GPT,
     BERTConfig,
@@ -30,7 +32,7 @@ from pioneers.objectives import (
     seq2seq_loss,
 )
 from pioneers.tokenizers import FastBPE, WordPiece
-from pioneers.tokenizers.wordpiece import frequency
+from pioneers.tokenizers.bulk import Encodes
 from pioneers.training.train_step import count_rows
 
 PAD, START, STOP = SPECIAL = ("<pad>", "<s>", "</s>")
@@ -46,6 +48,7 @@ class Task:
         val_batches: held-out batches; the model does not learn from them.
         size_text: the size of the training data, in words.
         count: see :func:`pioneers.training.fit`.
+        left_out: numbers of the lines that are not learned from, by the reason.
         accuracy: model and batch → share of rows that are right, if that is defined; for a Transformer, those
             whose target greedy decoding reproduces exactly.
     """
@@ -57,6 +60,7 @@ class Task:
     size_text: str
     tokenizer: FastBPE | WordPiece | None = None
     count: Callable[[Any], int] = count_rows
+    left_out: dict[str, list[int]] = field(default_factory=dict)
     accuracy: Callable[[nn.Module, Any], float] | None = None
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
@@ -70,13 +74,15 @@ class Task:
 
 @dataclass(frozen=True, kw_only=True)
 class RunContext:
-    """The run's folder and device, how its batches are sampled, and whether the model is to be sharded."""
+    """The run's folder and device, and the options that a task looks at."""
 
     folder: RunFolder
     device: torch.device
     batch_size: int
     seed: int
     shard: bool = False
+    tokenizer: str | None = None
+    drop_long: bool | None = None
 
     def build(self, make: Callable[[], nn.Module]) -> nn.Module:
         """Build the model, after checking that the disk has room for the run.
@@ -93,24 +99,34 @@ class RunContext:
             self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
         return make() if self.shard else make().to(self.device)
 
-    def windows(self, text: str, tokenizer: FastBPE | WordPiece, seq_len: int, option: str) -> RandomWindows:
-        """Make batches of windows of T + 1 tokens from a part of a text."""
-        tokens = torch.tensor(tokenizer.encode(text), device=self.device)
-        if len(tokens) <= seq_len:
+    def windows(
+        self, corpus: Corpus, tokenizer: Encodes, seq_len: int, option: str
+    ) -> tuple[RandomWindows, RandomWindows]:
+        """Make batches of windows of T + 1 tokens from both parts of a text."""
+        end, cores = end_id(corpus, tokenizer), processes()
+        parts = corpus_tokens(corpus, tokenizer, end_id=end, device=self.device, processes=cores)
+        shortest = min(map(len, parts))
+        if shortest <= seq_len:
             raise ValueError(
-                f"a part of the text (nine tenths of it are learned from, one is held out) has {len(tokens)} "
+                f"a part of the text (nine tenths of it are learned from, one is held out) has {shortest} "
                 f"tokens, which is too short for {option}: use a longer text or a smaller --seq-len"
             )
-        return RandomWindows(tokens, seq_len=seq_len, batch_size=self.batch_size, seed=self.seed)
+        how = {"seq_len": seq_len, "batch_size": self.batch_size, "seed": self.seed}
+        return RandomWindows(parts[0], **how), RandomWindows(parts[1], **how)
+
+    def text_tokenizer(self, corpus: Corpus, kind: type, vocab_size: int) -> Any:
+        """Return the tokenizer of the run; that of a new run is given, or learned from the text."""
+        if self.tokenizer is None:
+            return self.folder.tokenizer(lambda: learn_tokenizer(corpus, kind, vocab_size))
+        name = self.tokenizer
+        return self.folder.tokenizer(lambda: given_tokenizer(name, kind))
 
 
-def language_modelling(text: str, config: GPTConfig, context: RunContext) -> Task:
+def language_modelling(corpus: Corpus, config: GPTConfig, context: RunContext) -> Task:
     """Train a GPT to predict the next token of a text."""
-    train, test = split_text(text)
-    tokenizer = context.folder.tokenizer(FastBPE, lambda: FastBPE.train(train, config.vocab_size))
+    tokenizer = context.text_tokenizer(corpus, FastBPE, config.vocab_size)
     seq_len = config.max_seq_len
-    parts = [context.windows(part, tokenizer, seq_len, f"--seq-len {seq_len}") for part in (train, test)]
-    batches, val_batch = parts
+    batches, val_batch = context.windows(corpus, tokenizer, seq_len, f"--seq-len {seq_len}")
 
     def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
         input_ids, targets = causal_lm(batch)
@@ -121,27 +137,20 @@ def language_modelling(text: str, config: GPTConfig, context: RunContext) -> Tas
         loss_fn=loss_fn,
         batches=batches,
         val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
-        size_text=f"{len(train):,} characters",
+        size_text=describe(corpus, learned=context.tokenizer is None),
         tokenizer=tokenizer,
     )
 
 
-def masked_modelling(text: str, config: BERTConfig, context: RunContext) -> Task:
+def masked_modelling(corpus: Corpus, config: BERTConfig, context: RunContext) -> Task:
     """Train a BERT to predict hidden tokens of a text; its next-sentence head is not trained."""
-    train, test = split_text(text)
-    tokenizer = context.folder.tokenizer(
-        WordPiece, lambda: WordPiece.train(train, config.vocab_size, score=frequency)
-    )
+    tokenizer = context.text_tokenizer(corpus, WordPiece, config.vocab_size)
     config = config.replace(vocab_size=tokenizer.vocab_size)
     seq_len = config.max_seq_len
     if seq_len < 4:
         raise ValueError(f"--seq-len {seq_len} leaves no room between [CLS] and [SEP]; give at least 4")
 
-    def hidden(part: str, seed: int) -> Callable[[int], tuple[Tensor, Tensor]]:
-        windows = context.windows(part, tokenizer, seq_len - 3, f"--seq-len {seq_len}")
-        return lambda step: _mask(windows(step), tokenizer, seed, step)
-
-    val_batch = hidden(test, context.seed + 1)
+    train, test = context.windows(corpus, tokenizer, seq_len - 3, f"--seq-len {seq_len}")
 
     def loss_fn(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
         input_ids, targets = batch
@@ -150,30 +159,25 @@ def masked_modelling(text: str, config: BERTConfig, context: RunContext) -> Task
     return Task(
         model=context.build(lambda: BERTForPretraining(config)),
         loss_fn=loss_fn,
-        batches=hidden(train, context.seed),
-        val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
-        size_text=f"{len(train):,} characters",
+        batches=lambda step: _mask(train(step), tokenizer, context.seed, step),
+        val_batches=[_mask(test(step), tokenizer, context.seed + 1, step) for step in range(VAL_BATCHES)],
+        size_text=describe(corpus, learned=context.tokenizer is None),
         tokenizer=tokenizer,
         count=lambda batch: int((batch[1] != -100).sum()),
     )
 
 
-def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: RunContext) -> Task:
+def translation(data: PairSet, config: TransformerConfig, context: RunContext) -> Task:
     """Train a Transformer to translate; both sides share one vocabulary."""
 
     def learn() -> FastBPE:
-        text = "\n".join(side for pair in data[0] for side in pair)
+        text = "\n".join(side for pair in data.train for side in pair)
         return FastBPE(FastBPE.train(text, config.vocab_size - len(SPECIAL)).merges, SPECIAL)
 
-    tokenizer = context.folder.tokenizer(FastBPE, learn)
+    tokenizer = context.folder.tokenizer(learn)
     pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
-    ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in pairs] for pairs in data]
-    longest = max(max(len(s), 1 + len(t)) for pairs in ids for s, t in pairs)
-    if longest > config.max_seq_len:
-        raise ValueError(
-            f"the longest side of a pair has {longest} tokens, more than --seq-len {config.max_seq_len}: "
-            f"give --seq-len {longest}, or leave out the long pairs"
-        )
+    ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in pairs] for pairs in data[:2]]
+    ids, long = fitting(ids, data, config.max_seq_len, drop_long=bool(context.drop_long))
     how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": context.seed}
     batches, val_batch = (
         RandomPairs(pairs, batch_size=context.batch_size, device=context.device, **how) for pairs in ids
@@ -193,10 +197,11 @@ def translation(data: tuple[Pairs, Pairs], config: TransformerConfig, context: R
         loss_fn=loss_fn,
         batches=batches,
         val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
-        size_text=f"{len(data[0]):,} pairs",
+        size_text=f"{len(ids[0]):,} pair{'s' * (len(ids[0]) != 1)}",
         tokenizer=tokenizer,
         count=lambda batch: int((batch.targets != -100).sum()),
         accuracy=written_right,
+        left_out={"long": long, "broken": list(data.broken)},
     )
 
 

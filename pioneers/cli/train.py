@@ -11,7 +11,7 @@ from torch import nn
 
 from pioneers.cli.parser import Parser
 from pioneers.cli.recipes import RECIPES, Recipe
-from pioneers.cli.run_folder import RunFolder
+from pioneers.cli.run_folder import LEFT_OUT, RunFolder
 from pioneers.cli.tasks import RunContext, Task
 from pioneers.cli.train_help import EXAMPLES, SUMMARIES
 from pioneers.cli.train_options import add_options, train_config
@@ -109,10 +109,11 @@ def _prepare(args: Namespace, recipe: Recipe, device: torch.device) -> tuple[Run
     asked["seq_len"] = asked.pop("max_seq_len", None)
     folder = RunFolder(Path(args.out), {"model": args.model, **asked, "data": dataset.sha256})
     seed_everything(args.seed)
-    how = {"batch_size": args.batch_size, "seed": args.seed, "shard": args.shard}
+    names = ("batch_size", "seed", "shard", "tokenizer", "drop_long")
+    how = {name: getattr(args, name) for name in names if hasattr(args, name)}
     context = RunContext(folder=folder, device=device, **how)
     task = recipe.build(dataset.data, config, context)
-    folder.claim(task.tokenizer)
+    folder.claim(task.tokenizer, task.left_out)
     return folder, task
 
 
@@ -128,6 +129,9 @@ def _announce(folder: RunFolder, task: Task, config: TrainConfig, device: torch.
     saved = broadcast_object(saved_progress(folder.checkpoint))
     size = sum(p.numel() for p in task.model.parameters())
     _say(f"{type(task.model).__name__} of {size:,} parameters on {device}, trained on {task.size_text}")
+    for why, lines in task.left_out.items():
+        if lines:
+            _say(f"left out {len(lines):,} {why} pair{'s' * (len(lines) != 1)}: {folder.path / LEFT_OUT}")
     if saved is None:
         _say(f"starts in {folder.path}")
     elif saved["step"] == config.max_steps:

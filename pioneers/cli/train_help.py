@@ -10,14 +10,16 @@ EXAMPLES = {
     "gpt": """\
   pioneers train gpt --text language-reference --out runs/gpt
   pioneers train gpt --text mine.txt --out runs/mine --preset mini --steps 2000
-  pioneers train gpt --text shakespeare --out runs/bard --d-model 256 --num-heads 8 --num-layers 6""",
+  pioneers train gpt --text shakespeare --out runs/bard --d-model 256 --num-heads 8 --num-layers 6
+  pioneers train gpt --text articles.jsonl --column body --tokenizer gpt2 --out runs/articles""",
     "bert": """\
   pioneers train bert --text language-reference --out runs/bert
   pioneers train bert --text mine.txt --out runs/mine --seq-len 64 --steps 3000""",
     "transformer": """\
   pioneers train transformer --pairs dates --target fr --out runs/dates
   pioneers train transformer --pairs numbers --target de --out runs/numbers
-  pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096""",
+  pioneers train transformer --pairs mine.tsv --out runs/mine --vocab-size 4096
+  pioneers train transformer --pairs multi30k --target de --drop-long --out runs/captions""",
     "vit": """\
   pioneers train vit --images digits --out runs/digits
   pioneers train vit --images mnist --out runs/mnist --d-model 96 --num-heads 6 --steps 1000
@@ -27,6 +29,7 @@ RESULTS = """
 results, in the folder that --out names:
   run.json                        the options given; written first
   tokenizer.json or vocab.txt     the tokenizer, if there is one; written first
+  left_out.json                   the lines of the data that --drop-long and --drop-broken left out
   metrics.jsonl                   the run's numbers, a line of JSON at every evaluation
   checkpoint.best.safetensors     the best weights so far, by val_loss; at an evaluation
   checkpoint.safetensors          the last weights, with all that is needed to resume; every

@@ -2,6 +2,7 @@
 
 from pioneers.data.batches import PairBatch, RandomPairs, RandomRows
 from pioneers.data.captions import CaptionedDigits, captioned_digits, digit_captions
+from pioneers.data.corpus import Corpus
 from pioneers.data.docstrings import Document, documents
 from pioneers.data.download import fetch
 from pioneers.data.embedded import ImageSet, Photographs, digits, language_reference, photographs
@@ -42,6 +43,7 @@ from pioneers.data.tasks import (
     sentence_boundary_qa,
 )
 from pioneers.data.text import RandomWindows, split_text
+from pioneers.data.token_files import TokenFile, corpus_tokens
 from pioneers.data.translation import translation_pairs
 from pioneers.data.truncation import (
     TruncatedPair,
@@ -57,6 +59,7 @@ __all__ = [
     "AnswerTokens",
     "CaptionedDigits",
     "Choice",
+    "Corpus",
     "Document",
     "ImageFolder",
     "ImageSet",
@@ -74,12 +77,14 @@ __all__ = [
     "RegressionPrompts",
     "Scenes",
     "TaggedSentence",
+    "TokenFile",
     "TruncatedPair",
     "bert_vocabulary",
     "captioned_digits",
     "check_sum",
     "cifar10",
     "code_words",
+    "corpus_tokens",
     "decode_sums",
     "digit_captions",
     "digit_scenes",

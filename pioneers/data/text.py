@@ -4,6 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from pioneers.data.token_files import TokenFile
+
 
 def split_text(text: str, *, test_fraction: float = 0.1) -> tuple[str, str]:
     """Split ``text`` in two: the beginning for training, the last ``test_fraction`` held out.
@@ -27,7 +29,7 @@ class RandomWindows:
     A batch depends only on the seed and the step, so a resumed run continues exactly.
 
     Args:
-        tokens: ids ``(L,)``.
+        tokens: ids ``(L,)``, as a tensor or a :class:`TokenFile`.
         seq_len: T; every window has T + 1 tokens, because the target of the last position comes after it.
         batch_size: B.
         seed: of the sampling.
@@ -40,7 +42,7 @@ class RandomWindows:
         torch.Size([3, 8])
     """
 
-    def __init__(self, tokens: Tensor, *, seq_len: int, batch_size: int, seed: int = 0) -> None:
+    def __init__(self, tokens: Tensor | TokenFile, *, seq_len: int, batch_size: int, seed: int = 0) -> None:
         if tokens.ndim != 1:
             raise ValueError(f"tokens must be one stream (L,), got shape {tuple(tokens.shape)}")
         if len(tokens) < seq_len + 1:

@@ -1,6 +1,7 @@
 """BERT's text normalisation before word pieces: clean, lower-case, split. Devlin et al. 2019."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 
 import regex
@@ -33,6 +34,20 @@ def basic_tokens(word: str, *, lowercase: bool) -> Iterator[tuple[str, list[int]
     normal, places = normalize(word, lowercase=lowercase)
     for match in TOKEN.finditer(normal):
         yield match[0], places[match.start() : match.end()]
+
+
+def token_counts(text: str) -> Counter[str]:
+    """Count the lower-case tokens of a text, in the order in which they first occur.
+
+    Example:
+        >>> token_counts("The end. the END")
+        Counter({'the': 2, 'end': 2, '.': 1})
+    """
+    counts: Counter[str] = Counter()
+    for word, times in Counter(word for word, _ in words(text)).items():
+        for token, _ in basic_tokens(word, lowercase=True):
+            counts[token] += times
+    return counts
 
 
 def normalize(word: str, *, lowercase: bool) -> tuple[str, list[int]]:

@@ -1,7 +1,8 @@
 """Pair counts for trainers that merge pairs: words in pieces, and how often two pieces are adjacent."""
 
+import heapq
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 Pair = tuple[int, int]
@@ -26,6 +27,7 @@ class PairCounts:
     def __init__(self, words: Sequence[Sequence[int]], frequencies: Sequence[int]) -> None:
         self.words = [list(word) for word in words]
         self.frequencies = frequencies
+        self.changed: set[Pair] = set()  # since MostFrequent last looked
         self.pieces: Counter[int] = Counter()
         self.pairs: Counter[Pair] = Counter()
         self._where: defaultdict[Pair, set[int]] = defaultdict(set)
@@ -46,16 +48,48 @@ class PairCounts:
             for piece in pair:
                 self.pieces[piece] -= joined
 
+    def best(self, score: Callable[[int, int, int], float]) -> Pair:
+        """Return the pair with the highest ``score(count(ab), count(a), count(b))``, or the smaller ids."""
+        pairs, pieces = self.pairs, self.pieces
+        return max(pairs, key=lambda p: (score(pairs[p], pieces[p[0]], pieces[p[1]]), -p[0], -p[1]))
+
     def _add_pairs(self, i: int) -> None:
         for pair in pairwise(self.words[i]):
             self.pairs[pair] += self.frequencies[i]
+            self.changed.add(pair)
             self._where[pair].add(i)
 
     def _remove_pairs(self, i: int) -> None:
         for pair in pairwise(self.words[i]):
             self.pairs[pair] -= self.frequencies[i]
+            self.changed.add(pair)
             if not self.pairs[pair]:
                 del self.pairs[pair]
+
+
+class MostFrequent:
+    """Finds the most frequent pair without comparing all of them; ties go to the smaller ids.
+
+    Args:
+        counts: may change between two calls.
+
+    Example:
+        >>> MostFrequent(PairCounts([[1, 2, 3], [2, 3]], frequencies=[1, 4]))()
+        (2, 3)
+    """
+
+    def __init__(self, counts: PairCounts) -> None:
+        self.counts = counts
+        self._heap: list[tuple[int, Pair]] = []  # an entry is valid if its count still is the pair's
+
+    def __call__(self) -> Pair:
+        """Return the pair; there must be one."""
+        for pair in self.counts.changed & self.counts.pairs.keys():
+            heapq.heappush(self._heap, (-self.counts.pairs[pair], pair))
+        self.counts.changed.clear()
+        while -self._heap[0][0] != self.counts.pairs.get(self._heap[0][1]):
+            heapq.heappop(self._heap)
+        return self._heap[0][1]
 
 
 def merge(ids: Sequence[int], pair: Pair, new_id: int) -> list[int]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pioneers.progress import progress
-from pioneers.tokenizers.bert_text import basic_tokens, words
+from pioneers.tokenizers.bert_text import basic_tokens, token_counts, words
 from pioneers.tokenizers.ids import known_ids
-from pioneers.tokenizers.pairs import PairCounts
+from pioneers.tokenizers.pairs import MostFrequent, PairCounts
 
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 MAX_WORD = 100  # longer words are not looked up piece by piece: they are [UNK]
@@ -135,7 +135,7 @@ class WordPiece:
         Raises:
             ValueError: there is no word in the text, or its characters alone exceed the vocabulary.
         """
-        counts = Counter(token for word in words(text) for token, _ in basic_tokens(word[0], lowercase=True))
+        counts = token_counts(text)
         spelled = [[token[0], *(f"##{char}" for char in token[1:])] for token in counts]
         vocab = [*SPECIAL_TOKENS, *sorted({piece for word in spelled for piece in word})]
         if not counts:
@@ -147,11 +147,11 @@ class WordPiece:
             )
         ids = {piece: i for i, piece in enumerate(vocab)}
         state = PairCounts([[ids[piece] for piece in word] for word in spelled], list(counts.values()))
-        pairs, pieces = state.pairs, state.pieces
+        most_frequent = MostFrequent(state)
         for new_id in progress(range(len(vocab), vocab_size), desc="pieces", leave=False):
-            if not pairs:
+            if not state.pairs:
                 break
-            a, b = max(pairs, key=lambda p: (score(pairs[p], pieces[p[0]], pieces[p[1]]), -p[0], -p[1]))
+            a, b = most_frequent() if score is frequency else state.best(score)
             state.join((a, b), new_id)
             vocab.append(vocab[a] + vocab[b].removeprefix("##"))
         return cls(vocab)

@@ -22,7 +22,7 @@ ROLES = (
 
 
 def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> AnyTokenizer:
-    """The tokenizer that belongs to ``name_or_folder``: a model folder, or a name on the hub.
+    """The tokenizer that belongs to ``name_or_folder``: a model folder, a name on the hub, or a file.
 
     It is read from ``vocab.txt`` (BERT's), ``tokenizer.json`` as Hugging Face writes it (GPT-2's, Llama 3's,
     Qwen3's, BART's, T5's and more), ``merges.txt`` and ``vocab.json`` (GPT-2's), or ``tokenizer.json`` as
@@ -34,6 +34,8 @@ def load_tokenizer(name_or_folder: str | os.PathLike[str]) -> AnyTokenizer:
         ConnectionError: the hub cannot be reached.
         ModuleNotFoundError: the package that talks to the hub is not installed.
     """
+    if Path(name_or_folder).is_file():
+        return _from_file(Path(name_or_folder))
     folder = find_folder(name_or_folder, TOKENIZER_FILES)
     notes = read_json(folder / NOTES) if (folder / NOTES).is_file() else {}
     cls = str(notes.get("tokenizer_class", "")).removesuffix("Fast")
@@ -82,6 +84,13 @@ def save_tokenizer(tokenizer: AnyTokenizer, folder: str | os.PathLike[str]) -> N
         roles = {role: name for role, name in ROLES if name in tokenizer.special_ids}
         notes = {"tokenizer_class": "PreTrainedTokenizerFast", **roles}
     (folder / NOTES).write_text(json.dumps(notes, indent=2), encoding="utf-8")
+
+
+def _from_file(path: Path) -> AnyTokenizer:
+    """A tokenizer from a ``vocab.txt`` or a ``tokenizer.json`` of any name."""
+    if path.suffix == ".json":
+        return _from_library(path) if "model" in read_json(path) else FastBPE.load(path)
+    return WordPiece.from_vocab(path)
 
 
 def _from_library(path: Path) -> ByteLevelBPE | WordPiece | LibraryBPE | Unigram:

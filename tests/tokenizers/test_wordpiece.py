@@ -203,3 +203,9 @@ def test_by_frequency_the_library_learns_the_same_pieces_until_its_first_tie():
     ours = WordPiece.train(text, alphabet + untied, score=frequency).vocab
     assert set(theirs[:alphabet]) == set(ours[:alphabet])
     assert theirs[alphabet:] == ours[alphabet:]
+
+
+def test_the_most_frequent_pair_is_found_without_comparing_all():
+    text = language_reference()[:30_000]
+    fast = WordPiece.train(text, 900, score=frequency)
+    assert fast.vocab == WordPiece.train(text, 900, score=lambda ab, a, b: ab).vocab
