@@ -323,6 +323,16 @@ def vit():
     return {"digits": [picture(1, (4, 24, 12, 15)), seven], "start": 1, "first": first}
 
 
+def dates():
+    return {
+        "dates": ["27 May 2035", "Saturday, 06 May 1967"],
+        "languages": [["fr", "French"], ["ja", "Japanese"]],
+        "pattern": r" ?[A-Za-zÀ-ÿ]+| ?\d{1,2}|.",
+        "start": [1, 2],
+        "first": "The model is loaded when you come near.",
+    }
+
+
 def gaps():
     return {
         "sentences": ["Return the number of bytes written to the file.", "It can be read only once."],
@@ -398,7 +408,7 @@ MAKERS = (
     swin_windows, detections, corruption, augmentations, mae_masks, clip_matrix,
     preferences,
     grpo, attention_patterns, experts, memory, scaling, lora, task_shapes,
-    gaps, vit,
+    gaps, vit, dates,
     reach, objectives,
     three_attentions,
 )  # fmt: skip

@@ -12,10 +12,10 @@ from experiments.live_models import LIVE, STORED
 from experiments.text.live import export_script, quantize
 from pioneers.analysis import record_attention
 from pioneers.data import language_reference
-from pioneers.models import BERTConfig, BERTForPretraining, ViT, ViTConfig
+from pioneers.models import BERTConfig, BERTForPretraining, Transformer, TransformerConfig, ViT, ViTConfig
 from pioneers.weights import from_pretrained, load_tokenizer
 
-LARGEST = {"bert": 1.3e6, "vit": 0.2e6}
+LARGEST = {"bert": 1.3e6, "vit": 0.2e6, "dates": 0.4e6}
 STRANGE = [
     "",
     " \u00a0\u2028x",
@@ -68,11 +68,15 @@ def stored(name):
     }
 
 
+@pytest.mark.parametrize("name", LARGEST)
+def test_the_scripts_are_small(name):
+    assert (LIVE / f"{name}.js").stat().st_size < LARGEST[name]
+
+
 @pytest.mark.parametrize(("name", "folder"), [("bert", "bert_documents"), ("vit", "vit_digits")])
 def test_the_scripts_hold_the_stored_models_in_int8(name, folder):
     model = from_pretrained(STORED / folder).state_dict()
     found = stored(name)
-    assert (LIVE / f"{name}.js").stat().st_size < LARGEST[name]
     assert "bert.embed.token.weight" in found or "embed.cls_token" in found
     for key, weights in found.items():
         expected = model[key].flatten(1) if model[key].ndim > 1 else model[key]
@@ -124,6 +128,29 @@ def test_a_vit_in_the_page_is_that_of_torch(numbers):
     with torch.inference_mode(), record_attention(vit) as maps:
         agree(found[0], vit(image)[0])
     torch.testing.assert_close(torch.tensor(found[1]), maps[1][0], atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("placement", ["pre", "post"])
+def test_a_transformer_in_the_page_is_that_of_torch(numbers, placement):
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 37, "max_seq_len": 23, "d_model": 20, "d_ff": 31, "num_layers": 3, "num_heads": 5}
+    transformer = randomised(Transformer(TransformerConfig(**sizes, norm_placement=placement)))
+    source, target = torch.randint(37, (1, 11)), torch.randint(37, (1, 7))
+    found = numbers(
+        """([source, target]) => {
+          const { config, weights } = Live.models.random;
+          const model = new LiveModels.Transformer(config, Live.unpack(weights));
+          const logits = [...model.next(target, model.encode(source))];
+          const cross = model.weights["decoder.blocks.1.cross_attn"];
+          return [logits, cross.map(rows => rows.map(row => [...row]))];
+        }""",
+        [source[0].tolist(), target[0].tolist()],
+        transformer,
+    )
+    with torch.inference_mode(), record_attention(transformer) as maps:
+        agree(found[0], transformer(source, target)[0, -1])
+    cross = maps[3 + 1 :: 2]  # three blocks of the encoder, then self-attention and cross-attention by turns
+    torch.testing.assert_close(torch.tensor(found[1]), cross[1][0], atol=1e-4, rtol=0)
 
 
 def test_pieces_of_words_are_those_of_the_package(numbers):

@@ -29,6 +29,7 @@ NAMES = (
     "in_context",
     "input_formats",
     "layers_transferred",
+    "live_dates",
     "lora",
     "mae",
     "mae_longer",

@@ -41,6 +41,31 @@ const LiveModels = (() => {
     }
   }
 
+  /** An encoder–decoder. */
+  class Transformer extends Live.Network {
+    constructor(config, tensors) {
+      super({ activation: "relu", ...config }, tensors);
+    }
+
+    /** Token vectors times √D, plus sines and cosines of the position. */
+    embed(ids) {
+      const { d_model: D } = this.config;
+      return this.rows("embed.token.weight", ids).map((value, i) => {
+        const column = i % D, angle = Math.floor(i / D) / 10000 ** ((column - column % 2) / D);
+        return value * Math.sqrt(D) + (column % 2 ? Math.cos(angle) : Math.sin(angle));
+      });
+    }
+
+    /** The memory (S, D) of a source. */
+    encode(ids) { return this.stack("encoder", this.embed(ids)); }
+
+    /** Logits (V,) for the token after these. */
+    next(ids, memory) {
+      const x = this.stack("decoder", this.embed(ids), { memory, sees: (t, s) => s <= t });
+      return this.linear(x.subarray(-this.config.d_model), "embed.token");
+    }
+  }
+
   /** BERT's tokenizer: lower case without accents, then the longest pieces of the vocabulary. */
   class WordPiece {
     constructor(vocab) {
@@ -71,5 +96,5 @@ const LiveModels = (() => {
     }
   }
 
-  return { BERT, ViT, WordPiece };
+  return { BERT, Transformer, ViT, WordPiece };
 })();
