@@ -46,7 +46,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 CASES = {
     f"{name}, {images} images": {"augmented": False, "distilled": None, **recipe, "images": images}
     for name, recipe in RECIPES.items()
-    for images in ((100,) if name == "distillation token" else (100, 1000))
+    for images in (100, 1000)
 }
 
 Batch = tuple[Tensor, ...]
