@@ -16,6 +16,7 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import torch
 
+from pioneers.autograder import warm
 from pioneers.autograder.jail import Limits
 from pioneers.autograder.single import Result, digest, earlier, folder_of, give_up, grade, result_path
 from pioneers.autograder.skeleton import Skeleton
@@ -36,6 +37,7 @@ class Cohort:
         limits: what each submission may use.
         trusted: whether to run the submissions without a jail.
         exercise: the only exercise to check again in submissions that were graded before; empty for all.
+        warm: whether to fork their jails from a warm process; each starts Python anew where that fails.
     """
 
     course: Path
@@ -43,6 +45,7 @@ class Cohort:
     limits: Limits
     trusted: bool = False
     exercise: str = ""
+    warm: bool = True
 
     def students(self) -> list[str]:
         """Return the names of all students who handed in the lab, sorted."""
@@ -116,13 +119,16 @@ def _kill(processes: Sequence[BaseProcess]) -> None:
 
 
 def _prepare(cohort: Cohort, grader: int) -> None:
-    """Set up a process of the pool: it dies with the grader and reads the lab once."""
+    """Set up a process of the pool: it dies with the grader, reads the lab once, and keeps a warm process."""
     ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
     if os.getppid() != grader:  # the grader died before the call above
         os._exit(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the grader handles Ctrl-C and ends this process
     torch.set_num_threads(1)
-    _WORKER_STATE.extend((cohort, Skeleton.load(cohort.course, cohort.lab)))
+    skeleton = Skeleton.load(cohort.course, cohort.lab)
+    if cohort.warm and not cohort.trusted:
+        warm.begin(cohort.limits, skeleton.modules())
+    _WORKER_STATE.extend((cohort, skeleton))
 
 
 def _grade(student: str) -> Result:

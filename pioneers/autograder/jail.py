@@ -7,9 +7,11 @@ of them together.
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +51,13 @@ class Limits:
     call: float = 20
     total: float = 300
 
+    def of_process(self) -> dict[str, int]:
+        """Return the limits that the kernel holds each process to, by their names in ``resource``."""
+        return {
+            "RLIMIT_AS": self.memory, "RLIMIT_FSIZE": self.file, "RLIMIT_CPU": self.cpu,
+            "RLIMIT_NOFILE": 512, "RLIMIT_CORE": 0,
+        }  # fmt: skip
+
 
 class NoJail(RuntimeError):
     """This machine cannot build a jail; the message says why."""
@@ -64,12 +73,13 @@ def require_linux() -> None:
         raise NoJail("grading in a jail needs Linux: use a server, a virtual machine, or WSL on Windows")
 
 
-def bubblewrap(command: list[str], limits: Limits) -> list[str]:
+def bubblewrap(command: list[str], limits: Limits, *, forks: bool = False) -> list[str]:
     """Return the ``command`` that runs another ``command`` in a jail.
 
     Args:
         command: the command to run inside.
         limits: the limits, which set the sizes of the jail's file systems.
+        forks: whether the command makes forks that get jails of their own inside this one.
 
     Raises:
         NoJail: there is no bubblewrap on this machine.
@@ -78,14 +88,19 @@ def bubblewrap(command: list[str], limits: Limits) -> list[str]:
     program = shutil.which("bwrap")
     if program is None:
         raise NoJail("bubblewrap is not installed (on Debian and Ubuntu: sudo apt install bubblewrap)")
+    # To root of this machine its settings under /proc belong, even in a jail.
+    processes = ["--proc", "/proc", *(() if forks else ("--remount-ro", "/proc"))]
+    # The kernel gives forks a view of their own processes only where one of all is uncovered and, below /tmp,
+    # which they cover, read-only.
+    processes += ["--ro-bind", "/proc", "/tmp/proc"] if forks and os.geteuid() == 0 else []
     room = ["--size", str(4 * limits.file)]
     small = ["--size", str(limits.file)]
     return [
         program, "--unshare-all", "--uid", "1000", "--gid", "1000", "--hostname", "jail",
         "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", *_environment(),
-        "--proc", "/proc", "--dev", "/dev", *small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-        *small, "--tmpfs", "/tmp", *room, "--tmpfs", HOME, *_system(), *_package(), "--chdir", HOME,
-        "--", *command,
+        "--dev", "/dev", *small, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+        *small, "--tmpfs", "/tmp", *room, "--tmpfs", HOME, *processes, *_system(),
+        *_package(), "--remount-ro", "/", "--chdir", HOME, "--", *command,
     ]  # fmt: skip
 
 
@@ -137,7 +152,16 @@ def _package() -> list[str]:
     return [*words, *(word for folder in covered for word in ("--remount-ro", folder))]
 
 
-def start(command: list[str], limits: Limits, *, trusted: bool = False) -> "subprocess.Popen[bytes]":
+class Started(subprocess.Popen[bytes]):
+    """A process that was started in a jail, or without one."""
+
+    def kill(self) -> None:
+        """End the process and all of its group; with the outermost process of a jail, all in it end."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+def start(command: list[str], limits: Limits, *, trusted: bool = False) -> Started:
     """Start a ``command`` in a new jail.
 
     Args:
@@ -148,7 +172,7 @@ def start(command: list[str], limits: Limits, *, trusted: bool = False) -> "subp
     Raises:
         NoJail: there is no bubblewrap on this machine.
     """
-    return subprocess.Popen(
+    return Started(
         command if trusted else bubblewrap(command, limits),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -42,6 +42,17 @@ class Skeleton:
             (cell.source for cell in self.source.cells if about(cell).get("grade_id") == grade_id), ""
         )
 
+    def modules(self) -> list[str]:
+        """Return the modules that the released notebook imports, sorted."""
+        found: set[str] = set()
+        for cell in self.released.cells:
+            for node in ast.walk(parsed(cell.source)) if cell.cell_type == "code" else ():
+                if isinstance(node, ast.Import):
+                    found.update(alias.name for alias in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module:
+                    found.add(node.module)
+        return sorted(found)
+
 
 def about(cell: NotebookNode) -> NotebookNode:
     """Return nbgrader's metadata of a cell; empty for other cells."""
@@ -70,9 +81,13 @@ def points(cell: NotebookNode) -> float:
 
 def defined(source: str) -> set[str]:
     """Return the names of the top-level functions and classes of a source; none if it is not Python."""
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return {node.name for node in body if isinstance(node, kinds)}
+    return {node.name for node in parsed(source).body if isinstance(node, kinds)}
+
+
+def parsed(source: str) -> ast.Module:
+    """Return the syntax tree of a source; an empty one if it is not Python."""
+    try:
+        return ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.Module([], [])

@@ -1,14 +1,14 @@
 """Measure what all processes of a jail use together, and end a jail that uses too much."""
 
-import os
-import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 
 import psutil  # type: ignore[import-untyped]
 
-from pioneers.autograder.jail import Limits
+from pioneers.autograder.jail import Limits, Started
+from pioneers.autograder.warm import Forked
 
 EVERY = 0.1  # seconds
 GONE = 10  # seconds the kernel may take to clear away what was killed
@@ -20,11 +20,11 @@ class Watch(threading.Thread):
     The kernel limits each process by itself, so many small ones could use up the machine.
 
     Args:
-        process: the outermost process of the jail.
+        process: the outermost process of the jail, or process 1 in it.
         limits: the resources they may use together.
     """
 
-    def __init__(self, process: "subprocess.Popen[bytes]", limits: Limits) -> None:
+    def __init__(self, process: Started | Forked, limits: Limits) -> None:
         super().__init__(daemon=True)
         self.process, self.limits, self.cause, self.peak = process, limits, "", 0
         self.over = threading.Event()
@@ -52,13 +52,14 @@ class Watch(threading.Thread):
         self.cause = self.cause or cause
         try:
             family = psutil.Process(self.process.pid).children(recursive=True)
-            # With the outermost process of a process namespace, all in it end.
-            os.killpg(self.process.pid, signal.SIGKILL)
-            patience = time.monotonic() + GONE
-            while not all(map(ended, family)) and time.monotonic() < patience:
-                time.sleep(0.01)
-        except (ProcessLookupError, psutil.NoSuchProcess):
-            pass
+        except psutil.NoSuchProcess:
+            return
+        patience = time.monotonic() + GONE
+        self.process.kill()
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(GONE)
+        while not all(map(ended, family)) and time.monotonic() < patience:
+            time.sleep(0.01)
 
 
 def resident(process: psutil.Process) -> int:

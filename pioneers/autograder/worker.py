@@ -1,5 +1,6 @@
 """The grader's side of a jailed process: it sends requests, and checks the time and content of answers."""
 
+import json
 import os
 import secrets
 import select
@@ -10,6 +11,7 @@ from typing import Any
 
 from pioneers.autograder.jail import Limits, start
 from pioneers.autograder.jailed.wire import BadMessage, outcome_from_message, pack, unpack
+from pioneers.autograder.warm import Forked, fork
 from pioneers.autograder.watch import Watch
 from pioneers.checks.exercise import Outcome, Probe
 
@@ -26,22 +28,17 @@ class Worker:
     Args:
         limits: the resources it may use.
         trusted: whether to run without a jail.
+        process: a jail to run in; by default a fork of the warm process, or else a new one.
 
     Raises:
         WorkerLost: the process does not start; the message holds what it printed.
     """
 
-    def __init__(self, limits: Limits, *, trusted: bool = False) -> None:
-        kernel = {
-            "RLIMIT_AS": limits.memory,
-            "RLIMIT_FSIZE": limits.file,
-            "RLIMIT_CPU": limits.cpu,
-            "RLIMIT_NOFILE": 512,
-            "RLIMIT_CORE": 0,
-        }
-        words = [f"{name}={value}" for name, value in kernel.items()]
-        command = [sys.executable, "-m", "pioneers.autograder.jailed.serve", *words]
-        self.process, self.limits = start(command, limits, trusted=trusted), limits
+    def __init__(self, limits: Limits, *, trusted: bool = False, process: Forked | None = None) -> None:
+        command = [sys.executable, "-m", "pioneers.autograder.jailed.serve", json.dumps(limits.of_process())]
+        forked = None if trusted else process or fork(limits)
+        self.process = forked or start(command, limits, trusted=trusted)
+        self.limits = limits
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             os.set_blocking(_number(pipe), False)
         self.watch = Watch(self.process, limits)

@@ -4,13 +4,14 @@ import os
 import sys
 from argparse import Namespace
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, gradebook_view, record
-from pioneers.autograder.self_test import escape_attempts
+from pioneers.autograder.self_test import attempts_of_forks, escape_attempts
 from pioneers.autograder.single import Result, earlier, exercises, write
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.tables import changes, changes_table
@@ -78,7 +79,7 @@ def run(args: Namespace) -> int:
             file=sys.stderr,
         )
     else:
-        _try_the_jail(limits)
+        cohort = replace(cohort, warm=_try_the_jail(limits))
     students = cohort.students()
     before = {who: found for who in students if (found := earlier(cohort.course, who, cohort.lab))}
     results: list[Result] = []
@@ -115,8 +116,8 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _try_the_jail(limits: Limits) -> None:
-    """Raise an error unless the jail holds."""
+def _try_the_jail(limits: Limits) -> bool:
+    """Raise an error unless the jail holds; return whether jails forked from a warm process hold too."""
     cure = "fix that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
         found = escape_attempts(limits)
@@ -124,3 +125,11 @@ def _try_the_jail(limits: Limits) -> None:
         raise RuntimeError(f"no jail on this machine: {reason}; {cure}") from None
     if found:
         raise RuntimeError(f"the jail leaks: a student could {', '.join(found)}; {cure}")
+    try:
+        tried = attempts_of_forks(limits)
+        cold = f"in a fork a student could {', '.join(tried)}" if tried else ""
+    except NoJail as cause:
+        cold = str(cause)
+    if cold:
+        print(f"pioneers: each submission starts Python anew, which takes longer: {cold}", file=sys.stderr)
+    return not cold

@@ -12,13 +12,22 @@ from pioneers.autograder import jail as jails
 from pioneers.autograder import self_test
 from pioneers.autograder.jail import NoJail, bubblewrap, start
 from pioneers.autograder.jailed import compiler
+from pioneers.autograder.warm import Warm
 from pioneers.autograder.watch import ended
 from pioneers.autograder.worker import Worker, WorkerLost
 
 
-@pytest.fixture
-def worker(jail):
-    worker = Worker(jail)
+@pytest.fixture(scope="module")
+def process(jail):
+    """A warm process."""
+    process = Warm(jail)
+    yield process
+    process.close()
+
+
+@pytest.fixture(params=["anew", "forked"])
+def worker(jail, process, request):
+    worker = Worker(jail, process=process.fork(jail) if request.param == "forked" else None)
     yield worker
     worker.close()
 
@@ -154,7 +163,7 @@ def test_a_process_that_goes_too_far_is_ended_and_says_why(worker, case):
     with pytest.raises(WorkerLost, match=cause):
         worker.cell(source, 2)
     worker.close()
-    assert worker.process.returncode is not None
+    worker.process.wait(0)
 
 
 def test_memory_of_one_process_ends_in_an_error_that_the_cell_shows(tame):
@@ -167,8 +176,7 @@ def test_a_process_may_not_fill_the_disk(tame):
     assert outputs[-1]["ename"] == "OSError"
 
 
-def test_everything_dies_with_its_worker(jail):
-    worker = Worker(jail)
+def test_everything_dies_with_its_worker(worker):
     worker.cell("import subprocess\nfor _ in range(3): subprocess.Popen(['sleep', '4321'])", 10)
     worker.close()
     listing = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout

@@ -1,8 +1,12 @@
 """The jailed process: it runs cells and calls answers on request, and does not judge them."""
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from typing import Any, BinaryIO
+
+from IPython.core.interactiveshell import InteractiveShell
 
 from pioneers.autograder.jailed import compiler
 from pioneers.autograder.jailed.cells import make_shell, run_cell
@@ -12,13 +16,24 @@ from pioneers.checks.run import call, parameters_of
 
 
 def main() -> None:
-    """Read requests from standard input and write answers to standard output, until the input ends."""
-    limit({name: int(value) for name, value in (word.split("=") for word in sys.argv[1:])})
+    """Set the limits that the first argument names, and serve."""
+    compiler.postpone()
+    run(json.loads(sys.argv[1]), make_shell)
+
+
+def run(limits: dict[str, int], shell: Callable[[], InteractiveShell]) -> None:
+    """Read requests from standard input and write answers to standard output, until the input ends.
+
+    Args:
+        limits: the resource limits of this process and of those that it starts.
+        shell: returns the shell that runs the cells.
+    """
+    limit(limits)
     orders, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(nothing, stream)
-    serve(orders, replies)
+    serve(orders, replies, shell())
 
 
 def limit(limits: dict[str, int]) -> None:
@@ -32,10 +47,8 @@ def limit(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (most, most))
 
 
-def serve(orders: BinaryIO, replies: Any) -> None:
+def serve(orders: BinaryIO, replies: Any, shell: InteractiveShell) -> None:
     """Answer requests one by one until there are no more."""
-    compiler.postpone()
-    shell = make_shell()
     obey = {
         "cell": lambda order: run_cell(shell, order["source"]),
         "parameters": lambda order: _parameters(shell.user_ns.get(order["name"])),
