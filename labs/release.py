@@ -31,6 +31,7 @@ from traitlets.config import Config, PyFileConfigLoader
 
 from pioneers.checks.building import Draft
 from pioneers.checks.loading import drafts
+from pioneers.checks.rules import rules
 from pioneers.checks.sections import SECTIONS
 from pioneers.keys import Sources
 
@@ -164,7 +165,10 @@ def exercise_cells(text: str, draft: Draft) -> list[NotebookNode]:
 
 
 def card(draft: Draft) -> str:
-    """Points, minutes, difficulty, and what to reread: titles of one page are named one after the other."""
+    """Points, minutes, difficulty, what to reread, and the rules on types, gradients and devices.
+
+    Titles of one page are named one after the other.
+    """
     reread, page = "", None
     for anchor in draft.reread:
         lecture, _, title = SECTIONS[anchor].partition(", ")
@@ -174,7 +178,8 @@ def card(draft: Draft) -> str:
         page = found
     stars = "●" * draft.difficulty + "○" * (3 - draft.difficulty)
     row = f"| {draft.points} | {draft.minutes} | {stars} | {reread} |"
-    return f"| points | minutes | difficulty | reread |\n|:--:|:--:|:--:|:--|\n{row}"
+    table = f"| points | minutes | difficulty | reread |\n|:--:|:--:|:--:|:--|\n{row}"
+    return f"{table}\n\n**Rules.** {rules(draft.finished())}"
 
 
 def solution(draft: Draft) -> str:

@@ -112,6 +112,11 @@ ex.wrong(
     section="sec-padding",
 )
 ex.wrong(
+    "a small negative number in place of minus infinity",
+    "Where visible scores are as low, hidden keys still get a share: only -inf hides them whatever comes.",
+    ("-math.inf", "-10"), ("-math.inf", "-20"), believes="twenty below zero is nothing",
+)
+ex.wrong(
     "the mask is added",
     "Adding a boolean mask adds 0 or 1 to the scores: hidden keys lose a factor e, not everything.",
     [(FILL, "(scores + mask)"), UNFILLED], believes="a mask is added to the scores, whatever it holds",

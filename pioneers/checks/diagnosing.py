@@ -9,6 +9,7 @@ from pioneers.checks.exercise import Exercise, Law, Mistake, Outcome, Run, Sympt
 from pioneers.checks.run import call
 from pioneers.checks.tolerance import TOLERANCE, close
 
+FEW = 8  # so many roundings may by chance all go the same way
 TOLD_BY_RESULTS = ("runs", "shape", "dtype", "finite", "value", "gradient", "law")
 
 
@@ -118,6 +119,14 @@ def loses_precision(symptom: Symptom) -> bool:
     return close(symptom.case.outcome.tensor, symptom.case.expected.tensor, torch.float32)
 
 
+def adds_epsilon(symptom: Symptom) -> bool:
+    """Return whether all results in double precision are a very little too near to zero."""
+    if not loses_precision(symptom):
+        return False
+    got, want = symptom.case.outcome.tensor, symptom.case.expected.tensor
+    return want.numel() > FEW and bool((got.abs() < want.abs()).all())
+
+
 def cuts_gradient(symptom: Symptom) -> bool:
     """Return whether no gradient reaches an input that the result depends on."""
     outcome = symptom.case.outcome
@@ -177,6 +186,11 @@ COMMON = (
         "another precision comes out",
         "The result must have the dtype of the inputs, so that the next layer can take it as it is.",
         shows=lambda symptom: symptom.stage == "dtype",
+    ),
+    Mistake(
+        "a small number added to the denominator",
+        "All results are a little too small: an epsilon that the formula lacks stands in the denominator.",
+        shows=adds_epsilon,
     ),
     Mistake(
         "a detour through single precision",

@@ -90,6 +90,11 @@ def test_single_precision_inside_is_noticed_where_doubles_come_in() -> None:
     assert failure.diagnosis.name == "a detour through single precision"
 
 
+def test_an_epsilon_in_a_denominator_is_told_from_rounding() -> None:
+    failure = examine(exercise(), lambda x: 2 * x / (1 + 1e-8))
+    assert failure.diagnosis.name == "a small number added to the denominator"
+
+
 def test_nan_in_the_gradient_alone_is_noticed() -> None:
     failure = examine(exercise(), lambda x: 2 * x + (x.detach() * 0 + (x - x).sqrt()).nan_to_num() * 0)
     assert failure.stage == "gradient"

@@ -11,6 +11,7 @@ from pioneers.checks import examine, explain, find, numbers
 from pioneers.checks.edits import define, edited
 from pioneers.checks.judge import first_failure
 from pioneers.checks.loading import drafts, lab_folders
+from pioneers.checks.rules import rules
 from pioneers.checks.run import call
 from pioneers.checks.sections import SECTIONS
 
@@ -41,6 +42,16 @@ def test_every_known_mistake_is_caught_and_recognised_as_itself(key, number) -> 
     failure = first_failure(exercise, lambda probe: call(mistake.twin, probe), exercise.probes())
     assert failure.diagnosis.name == mistake.name
     assert failure.diagnosis.why == mistake.why
+
+
+def test_the_rules_of_a_card_are_those_that_its_probes_enforce() -> None:
+    types = (
+        "Inputs may be float32, float64 or bfloat16; the result has their type, and is as exact as it allows."
+    )
+    device = "Make new tensors on the device of the inputs, and leave the inputs as they are."
+    assert rules(find("1.3")) == f"{types} A gradient must reach `q`, `k` and `v`. {device}"
+    assert rules(find("1.4")) == "The result is boolean."
+    assert rules(find("2.1")) == f"The result is float32. {device}"
 
 
 @pytest.mark.parametrize("draft", LINKED, ids=lambda draft: draft.key)

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from pioneers.checks import find
+from pioneers.checks.rules import rules
 from pioneers.checks.sections import SECTIONS
 
 from .conftest import LABS, ROOT, release
@@ -70,6 +71,7 @@ def test_each_card_shows_the_points(lab) -> None:
         assert f"| {find(key).points} | " in card
         assert SECTIONS[find(key).section].split(", ")[1] in card
         assert "**You will be able to**" in card
+        assert f"**Rules.** {rules(find(key))}" in card
         assert "<summary>Hint 1 of" in card
 
 
