@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pioneers
 from pioneers.cli.parser import Parser
+from pioneers.cli.stopping import PeerEnded
 from pioneers.extras import import_extra
 
 COMMANDS = {
@@ -35,7 +36,7 @@ MORE_MEMORY = "; a smaller --batch-size needs less memory"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status: 0, 1 after an error, 130 after Ctrl-C.
+    """Run a command; returns the exit status: 0, 1 after an error, 130 after Ctrl-C, 143 after SIGTERM.
 
     Args:
         argv: the arguments after ``pioneers``; by default those of the process.
@@ -43,22 +44,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: after ``--help`` (status 0), or if the arguments are wrong (status 2).
     """
-    smaller = ""
+    smaller, first = "", os.environ.get("RANK", "0") == "0"  # of several processes, the first one prints
     try:
         args = make_parser().parse_args(argv)
         smaller = MORE_MEMORY if hasattr(args, "batch_size") else ""
         return int(args.run(args))
     except KeyboardInterrupt as stop:
-        if os.environ.get("RANK", "0") == "0":  # only one process prints
+        if first:
             print(f"\npioneers: {str(stop) or 'interrupted'}", file=sys.stderr)
-        return 130
+        return 130 if type(stop) is KeyboardInterrupt else 143
     except BrokenPipeError:  # the reader of our output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
         if os.environ.get("PIONEERS_DEBUG"):
             raise
-        print(f"pioneers: error: {one_line(error, smaller)}", file=sys.stderr)
+        if first or not isinstance(error, PeerEnded | ArithmeticError):  # all processes have these
+            print(f"pioneers: error: {one_line(error, smaller)}", file=sys.stderr)
         return 1
 
 

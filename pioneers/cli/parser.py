@@ -1,6 +1,7 @@
 """argparse, with help that reads like a page, errors of one line, and commands loaded when they are used."""
 
 import argparse
+import difflib
 import shutil
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -40,11 +41,40 @@ class Parser(argparse.ArgumentParser):
         self._fill = fill
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """argparse's, with the arguments added first."""
+        """argparse's, with the arguments added first, and the options of a file that ``--config`` names."""
         fill, self._fill = self._fill, None
         if fill is not None:
             fill(self)
-        return super().parse_known_args(args, namespace)
+        if "config" in self.options():
+            self._read_config(args)
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown and self._subparsers is None:
+            close = difflib.get_close_matches(unknown[0].split("=")[0], self._option_string_actions, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return found, unknown
+
+    def options(self) -> dict[str, argparse.Action]:
+        """Return the options by name, as in ``batch_size``."""
+        named = {
+            string: action for string, action in self._option_string_actions.items() if string[:2] == "--"
+        }
+        positive = {string: action for string, action in named.items() if not string.startswith("--no-")}
+        return {string[2:].replace("-", "_"): a for string, a in positive.items() if a.dest != "help"}
+
+    def _read_config(self, args: Any) -> None:
+        from pioneers.cli.config_file import set_options
+
+        finder = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        finder.add_argument("--config")
+        try:
+            path = finder.parse_known_args(args)[0].config
+            if path is not None:
+                set_options(self, path)
+        except argparse.ArgumentError:
+            return  # it is said by the real parser
+        except (ValueError, OSError) as error:
+            self.error(str(error))
 
     def error(self, message: str) -> NoReturn:
         """End with one line and status 2."""

@@ -1,12 +1,13 @@
 """The options of ``pioneers train MODEL``, and the training configuration they ask for."""
 
-from argparse import Namespace
+from argparse import BooleanOptionalAction, Namespace
 from typing import Any
 
 from pioneers.cli.parser import Parser, non_negative_float, non_negative_int, positive_int
 from pioneers.cli.recipes import RECIPES
 from pioneers.cli.train_help import EXAMPLES, RESULTS
 from pioneers.training import TrainConfig
+from pioneers.training.config import SCHEDULES
 
 
 def add_options(name: str, parser: Parser) -> None:
@@ -16,7 +17,7 @@ def add_options(name: str, parser: Parser) -> None:
     parser.epilog = f"examples:\n{EXAMPLES[name]}\n{RESULTS}"
     recipe.add_source(parser.add_argument_group("what to learn from"))
     out = parser.add_argument_group("the results")
-    out.add_argument("--out", required=True, metavar="FOLDER", help="created if missing")
+    _add_results(out)
     sizes = parser.add_argument_group("the model", "Sizes default to those of the preset.")
     sizes.add_argument("--preset", choices=recipe.config.presets, help=recipe.about_presets())
     sizes.add_argument("--d-model", type=positive_int, metavar="D", help="width")
@@ -44,8 +45,29 @@ def add_options(name: str, parser: Parser) -> None:
         )
     training = parser.add_argument_group("the training")
     _add_steps(training)
+    _add_speed(training)
     _add_records(training)
     parser.set_defaults(model=name, **recipe.defaults)
+    parser.set_defaults(names={action.dest: option for option, action in parser.options().items()})
+
+
+def _add_results(group: Any) -> None:
+    option = group.add_argument
+    option("--out", required=True, metavar="FOLDER", help="created if missing")
+    option(
+        "--config",
+        metavar="FILE",
+        help="take options from a YAML file, such as the run.yaml of a run; those given here win",
+    )
+    option(
+        "--dry-run", action="store_true", help="print size, memory, operations and time, and write nothing"
+    )
+    option(
+        "--tensorboard",
+        action=BooleanOptionalAction,
+        default=False,
+        help="also write the numbers for TensorBoard, which must be installed",
+    )
 
 
 def _add_steps(group: Any) -> None:
@@ -61,7 +83,20 @@ def _add_steps(group: Any) -> None:
         "--lr",
         type=non_negative_float,
         metavar="X",
-        help="peak learning rate; it then follows a cosine to 0",
+        help="peak learning rate, after the warm-up",
+    )
+    option(
+        "--schedule",
+        default="cosine",
+        choices=SCHEDULES,
+        help="of the learning rate after its peak; a run with a constant one can be made longer",
+    )
+    option(
+        "--cooldown-steps",
+        type=non_negative_int,
+        default=0,
+        metavar="N",
+        help="of a constant learning rate: last steps, in which it falls to 0",
     )
     option(
         "--warmup-steps",
@@ -70,6 +105,10 @@ def _add_steps(group: Any) -> None:
         help="steps to the peak (default: a tenth of --steps)",
     )
     option("--weight-decay", type=non_negative_float, default=0.1, metavar="X", help="of AdamW, on matrices")
+
+
+def _add_speed(group: Any) -> None:
+    option = group.add_argument
     option(
         "--accumulate",
         type=positive_int,
@@ -78,8 +117,15 @@ def _add_steps(group: Any) -> None:
         help="split each batch into N parts to save memory; the update is the same",
     )
     option(
+        "--compile",
+        action=BooleanOptionalAction,
+        default=False,
+        help="compile the model by torch.compile: minutes to begin, then faster steps",
+    )
+    option(
         "--shard",
-        action="store_true",
+        action=BooleanOptionalAction,
+        default=False,
         help="under torchrun: divide the model itself over the processes, not only the batch",
     )
     option(
@@ -111,18 +157,31 @@ def _add_records(group: Any) -> None:
 
 
 def train_config(args: Namespace) -> TrainConfig:
-    """Make the training configuration that the options ask for."""
+    """Make the training configuration that the options ask for.
+
+    Raises:
+        ValueError: options do not go together.
+    """
+    if args.cooldown_steps and args.schedule != "constant":
+        raise ValueError("--cooldown-steps goes with --schedule constant: give both or neither")
+    if args.cooldown_steps > args.steps:
+        raise ValueError(
+            f"--cooldown-steps {args.cooldown_steps} is more than --steps {args.steps}; give less"
+        )
     return TrainConfig(
         max_steps=args.steps,
         lr=args.lr,
-        warmup_steps=args.steps // 10 if args.warmup_steps is None else args.warmup_steps,
+        warmup_steps=args.warmup_steps,
+        schedule=args.schedule,
+        cooldown_steps=args.cooldown_steps,
         weight_decay=args.weight_decay,
         accumulate=args.accumulate,
+        compile=args.compile,
         shard=args.shard,
         precision=args.precision,
         patience=args.patience,
         seed=args.seed,
-        log_every=args.log_every or max(1, args.steps // 25),
+        log_every=args.log_every,
         checkpoint_every=args.checkpoint_every,
         watch="val_loss",
     )

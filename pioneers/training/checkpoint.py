@@ -21,7 +21,7 @@ from pioneers.device import rng_state, set_rng_state
 from pioneers.training.distributed import broadcast_object, gather, rank
 from pioneers.training.sharding import distribute_like, full_tensor
 
-HASH = "sha256"  # in the header of a file, of all that it holds
+HASH = "sha256"  # of all that a file holds, in its header, where one entry keeps its bytes the same each time
 
 
 def save_checkpoint(
@@ -46,7 +46,7 @@ def save_checkpoint(
         tensors |= {f"optimizer.{index}.{key}": torch.as_tensor(value) for key, value in state.items()}
     for process, generators in enumerate(gather(rng_state())):
         tensors |= {_rng_name(device, process): state for device, state in generators.items()}
-    _write(Path(path), tensors, {"progress": json.dumps(progress)})
+    _write(Path(path), tensors, progress)
 
 
 def save_weights(path: str | Path, model: nn.Module) -> None:
@@ -64,7 +64,7 @@ def save_weights(path: str | Path, model: nn.Module) -> None:
         >>> torch.equal(saved.weight, loaded.weight)
         True
     """
-    _write(Path(path), _unshared(model), {"format": "pt"})
+    _write(Path(path), _unshared(model))
 
 
 def load_weights(path: str | Path, model: nn.Module) -> None:
@@ -133,6 +133,7 @@ def _progress(path: str | Path, metadata: dict[str, str]) -> dict[str, Any]:
         raise ValueError(f"{path} holds only weights: load them with load_weights, or name the checkpoint")
     try:
         progress: dict[str, Any] = json.loads(metadata["progress"])
+        progress.pop(HASH, None)
     except json.JSONDecodeError as error:
         raise _damaged(path, error) from error
     return progress
@@ -160,13 +161,15 @@ def _rng_name(device: str, process: int) -> str:
     return f"rng.{device}" if process == 0 else f"rng.{device}.{process}"
 
 
-def _write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
+def _write(path: Path, tensors: dict[str, Tensor], progress: dict[str, Any] | None = None) -> None:
     tensors = {name: full_tensor(t.detach()).contiguous().cpu() for name, t in tensors.items()}
     partial = path.with_name(path.name + ".partial")
     try:
         if rank() == 0:
             path.parent.mkdir(parents=True, exist_ok=True)
-            save_file(tensors, partial, metadata=metadata | {HASH: _hash(tensors, metadata)})
+            hashed = {HASH: _hash(tensors, progress)}
+            metadata = hashed if progress is None else {"progress": json.dumps(progress | hashed)}
+            save_file(tensors, partial, metadata=metadata)
             with open(partial, "rb") as file:
                 os.fsync(file.fileno())
             os.replace(partial, path)
@@ -202,15 +205,16 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
     with _opened(path) as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         metadata = file.metadata() or {}
-    hashed = metadata.pop(HASH, None)
-    if hashed not in (None, _hash(tensors, metadata)):
+    progress = _progress(path, metadata) if "progress" in metadata else None
+    written = json.loads(metadata["progress"]).get(HASH) if progress else metadata.get(HASH)
+    if written not in (None, _hash(tensors, progress)):
         raise _damaged(path, "its contents do not have the hash that was written with them")
     return tensors, metadata
 
 
-def _hash(tensors: dict[str, Tensor], metadata: dict[str, str]) -> str:
-    """Return the sha256 of names, kinds, shapes and numbers of tensors, and of the metadata."""
-    digest = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+def _hash(tensors: dict[str, Tensor], progress: dict[str, Any] | None) -> str:
+    """Return the sha256 of progress, and of names, kinds, shapes and numbers of tensors."""
+    digest = hashlib.sha256(json.dumps(progress).encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)

@@ -25,7 +25,13 @@ def init_process_group(device: torch.device) -> None:
     if card is not None:
         torch.accelerator.set_device_index(card.index)
     dist.init_process_group(dist.get_default_backend_for_device(device), device_id=card)
-    atexit.register(dist.destroy_process_group)
+    atexit.register(leave_process_group)
+
+
+def leave_process_group() -> None:
+    """Leave the other processes, if there are any; from here on this one is alone."""
+    if dist.is_available() and dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def world_size() -> int:
@@ -61,3 +67,9 @@ def gather(value: Any) -> list[Any]:
         values = [None] * world_size()
         dist.all_gather_object(values, value)
     return values
+
+
+def lost_peer(error: BaseException) -> bool:
+    """Return True if an error means that another process of the run has ended."""
+    text = str(error)
+    return isinstance(error, dist.DistError) or "gloo" in text or "Connection closed by peer" in text

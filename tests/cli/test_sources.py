@@ -83,7 +83,7 @@ def test_a_run_may_take_a_tokenizer_of_others(kind, command, trained, tmp_path, 
     assert "is a FastBPE; this model needs WordPiece" in fails(
         ["train", "bert", *options[2:], "--out", str(tmp_path / "other"), "--tokenizer", str(given)]
     )
-    assert not (tmp_path / "other" / "run.json").exists()
+    assert not (tmp_path / "other" / "run.yaml").exists()
 
 
 def test_a_cased_vocabulary_stays_cased(command, trained, tmp_path):

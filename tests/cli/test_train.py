@@ -1,4 +1,3 @@
-import json
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+import yaml
 from filelock import FileLock
 from PIL import Image
 from safetensors.torch import load_file
@@ -63,7 +63,7 @@ def test_a_run_ends_as_a_model_folder(model, trained):
     assert isinstance(found, KINDS[model])
     assert not found.training
     names = {path.name for path in folder.iterdir()}
-    assert {"config.json", "model.safetensors", "checkpoint.safetensors", "curve.png", "run.json"} <= names
+    assert {"config.json", "model.safetensors", "checkpoint.safetensors", "curve.png", "run.yaml"} <= names
     rows = read_metrics(folder / "metrics.jsonl")
     assert [row["step"] for row in rows] == [0, 2, 4, 6]
     assert all(row["val_loss"] > 0 for row in rows)
@@ -77,7 +77,8 @@ def test_help_names_every_file_and_every_number_of_a_run(model, trained):
     files = {path.name for path in trained(model).iterdir() if not path.name.startswith(".")}
     listed = set(re.findall(r"[\w.]+\.\w+", results))
     assert files <= listed
-    assert listed - files <= {"tokenizer.json", "vocab.txt", "left_out.json"}
+    kept = {f"checkpoint.stable{kind}.safetensors" for kind in ("", ".best")}  # with a cool-down
+    assert listed - files <= {"tokenizer.json", "vocab.txt", "left_out.json"} | kept
     said = set(re.findall(r"[\w/]+", numbers))
     assert set(read_metrics(trained(model) / "metrics.jsonl")[0]) <= said
 
@@ -136,27 +137,6 @@ def test_a_run_that_stopped_early_is_not_said_to_go_on(command, tmp_path, capsys
     assert again == f"had stopped early in {tmp_path}, after step 3: --patience 1"
 
 
-def test_a_killed_run_goes_on_as_if_it_had_never_stopped(command, tmp_path):
-    often = ["--log-every", "10", "--checkpoint-every", "10"]
-    arguments = command("gpt", tmp_path / "killed", *often, steps=80)
-    process = start(arguments)
-    wait_for(tmp_path / "killed" / "checkpoint.safetensors", process)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    assert not (tmp_path / "killed" / "model.safetensors").exists()
-    again = start(arguments)
-    straight = start(command("gpt", tmp_path / "straight", *often, steps=80))
-    out, err = again.communicate()
-    assert (again.returncode, err) == (0, "")
-    assert int(re.search(r"resumes in .* after step (\d+) of 80", out)[1]) % 10 == 0
-    assert straight.communicate()[1] == ""
-    assert losses(tmp_path / "killed") == losses(tmp_path / "straight")
-    assert (tmp_path / "killed" / "model.safetensors").read_bytes() == (
-        tmp_path / "straight" / "model.safetensors"
-    ).read_bytes()
-
-
 def test_a_folder_trains_for_one_command_at_a_time(command, tmp_path, fails):
     arguments = command("gpt", tmp_path / "run", steps=100_000)
     first = start(arguments)
@@ -179,17 +159,21 @@ def test_a_lock_alone_does_not_make_a_folder_foreign(command, tmp_path):
         assert pioneers.from_pretrained(tmp_path)
 
 
-def test_ctrl_c_says_what_is_saved_and_how_to_go_on(command, tmp_path):
+@pytest.mark.parametrize(
+    ("kind", "status", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_ctrl_c_and_sigterm_say_what_is_saved_and_how_to_go_on(kind, status, word, command, tmp_path):
     process = start(command("gpt", tmp_path / "run", steps=100_000))
     wait_for(tmp_path / "run" / "checkpoint.safetensors", process)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(kind)
     err = process.communicate()[1]
-    assert process.returncode == 130
+    assert process.returncode == status
     done = re.fullmatch(
-        r"pioneers: interrupted; (\d+) of 100000 steps are in .*run: the same command resumes from there",
+        rf"pioneers: {word}; (\d+) of 100000 steps are in .*run: the same command resumes from there",
         err.strip(),
     )
     assert int(done[1]) % 3 == 0
+    assert isinstance(pioneers.from_pretrained(tmp_path / "run"), GPT)
 
 
 def test_an_interrupted_run_leaves_a_model_and_goes_on(command, trained, tmp_path, capsys, monkeypatch):
@@ -234,7 +218,7 @@ def test_a_run_interrupted_without_a_checkpoint_may_begin_with_other_settings(co
 def test_other_settings_in_the_same_folder_are_refused(command, trained, sources, tmp_path, fails):
     folder = trained("gpt")
     assert fails(command("gpt", folder, "--seq-len", "19", steps=11)) == (
-        f"{folder} holds a run with --steps 7 (now 11), --seq-len 23 (now 19); give the same options "
+        f"{folder} holds a run with --seq-len 23 (now 19), --steps 7 (now 11); give the same options "
         "to resume it, or give --out a new folder"
     )
     (tmp_path / "other.txt").write_text(language_reference()[:15_000])
@@ -247,7 +231,7 @@ def test_other_settings_in_the_same_folder_are_refused(command, trained, sources
 
 
 def test_a_result_without_its_checkpoint_is_kept_from_other_settings(command, trained, tmp_path, fails):
-    for file in ("run.json", "tokenizer.json", "config.json", "model.safetensors"):
+    for file in ("run.yaml", "tokenizer.json", "config.json", "model.safetensors"):
         shutil.copy(trained("gpt") / file, tmp_path)
     assert fails(command("gpt", tmp_path, "--d-model", "15")).startswith(
         f"{tmp_path} holds a run with --d-model 12 (now 15); "
@@ -322,8 +306,8 @@ def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, t
         f"{tmp_path / 'full'} contains other files but no run; give --out a new folder"
     )
     (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "run.json").write_text("{")
-    assert "run.json is damaged" in fails(command("gpt", tmp_path / "damaged"))
+    (tmp_path / "damaged" / "run.yaml").write_text("{")
+    assert "run.yaml is damaged" in fails(command("gpt", tmp_path / "damaged"))
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=100_000))
     assert re.fullmatch(
         r"the run needs about 0 MB and the disk of .* has 0 MB left; make room, or give another --out",
@@ -462,7 +446,7 @@ def test_a_folder_without_two_classes_is_refused(tmp_path):
 
 
 def test_settings_are_on_disk_as_they_were_given(trained):
-    settings = json.loads((trained("gpt") / "run.json").read_text())
+    settings = yaml.safe_load((trained("gpt") / "run.yaml").read_text())
     given = {"model": "gpt", "preset": "mini", "d_model": 12, "seq_len": 23, "steps": 7, "lr": 0.004}
     assert given.items() <= settings.items()
     assert "out" not in settings
