@@ -7,12 +7,14 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help install book pdf linkcheck check test labs grade bench experiments lint format clean
+.PHONY: help install book pdf slides handouts linkcheck check test labs grade bench experiments lint format clean
 
 help:
 	@echo "make install   only make the environment, in .venv; the other targets do it themselves"
 	@echo "make book    run every lecture and build the book: _build/html/index.html"
 	@echo "make pdf     the whole book as one file, printed by Chromium: _build/pioneering_transformers.pdf"
+	@echo "make slides  a deck of slides for each chapter, with speaker notes: _build/slides/lectures/"
+	@echo "make handouts   a sheet for each chapter to print for students: _build/handouts/"
 	@echo "make linkcheck   try the links that lead out of the book (needs a network): _build/linkcheck/output.txt"
 	@echo "make check   the tests of everyday work, in minutes: style, types, package, the labs' answers; no book"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
@@ -52,6 +54,12 @@ book: .venv/.ready
 pdf: book
 	python book/pdf.py
 
+slides: book
+	jupyter-book build . --builder custom --custom-builder slides -W --keep-going -q
+
+handouts: book
+	python book/handouts.py
+
 linkcheck: book
 	jupyter-book build . --builder custom --custom-builder linkcheck -q
 
@@ -88,7 +96,7 @@ check: lint
 # Slow tests that have passed on the same files are not run again, and then the coverage is not known.
 test: export PIONEERS_SETTLE = $(SLOW)
 test: export PYTHONPATH := $(CURDIR)
-test: book
+test: slides
 	@TWO_AT_A_TIME='$(TWO_AT_A_TIME)' bash tests/all.sh
 
 clean:

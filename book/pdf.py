@@ -9,11 +9,13 @@ import posixpath
 import re
 import shutil
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from lxml import html
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 HTML = ROOT / "_build" / "html"
@@ -66,41 +68,57 @@ def address(page: str, written: str, known: set[str]) -> str:
     return path
 
 
+def dressed(page: str, style: str, articles: Iterable[html.HtmlElement]) -> str:
+    """A document of articles in the dress of a page, with a style of its own."""
+    whole = read(page)
+    for element in whole.xpath("//link[@href]"):
+        element.set("href", address(page, element.get("href"), set()))
+    whole.set("data-theme", "light")
+    whole.head.append(html.fromstring(f"<style>{style}</style>"))
+    whole.body.clear()
+    whole.body.extend(articles)
+    return "<!doctype html>" + html.tostring(whole, encoding="unicode")
+
+
 def join() -> str:
     """All pages in the dress of the opening page."""
     order = pages()
-    whole = read(order[0])
-    for element in whole.xpath("//link[@href]"):
-        element.set("href", address(order[0], element.get("href"), set()))
-    whole.set("data-theme", "light")
-    whole.head.append(html.fromstring(f"<style>{PAGES}</style>"))
-    whole.body.clear()
-    whole.body.extend(article(page, set(order)) for page in order)
-    return "<!doctype html>" + html.tostring(whole, encoding="unicode")
+    return dressed(order[0], PAGES, (article(page, set(order)) for page in order))
+
+
+@contextmanager
+def chromium() -> Iterator[Page]:
+    """A page of the browser."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        sys.exit("no browser: sudo apt install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.set_default_timeout(3_600_000)
+        yield page
+        browser.close()
+
+
+def write(page: Page, document: str, path: Path, **options: bool) -> None:
+    """Print a document with numbers of pages; what it shows lies in the folder of the built book."""
+    file = HTML / "_whole.html"
+    file.write_text(document, encoding="utf-8")
+    try:
+        page.goto(file.as_uri(), wait_until="load")
+        page.evaluate("document.fonts.ready.then(() => true)")
+        page.pdf(
+            path=path, scale=0.75, prefer_css_page_size=True, print_background=True, tagged=True,
+            display_header_footer=True, header_template="<span></span>", footer_template=FOOT, **options,
+        )  # fmt: skip
+    finally:
+        file.unlink()
 
 
 def main() -> None:
     """Write the PDF."""
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        sys.exit("no browser: sudo apt install chromium")
-    document = HTML / "_whole.html"  # beside the files that it shows
-    document.write_text(join(), encoding="utf-8")
-    try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-            page = browser.new_page()
-            page.set_default_timeout(3_600_000)
-            page.goto(document.as_uri(), wait_until="load")
-            page.evaluate("document.fonts.ready.then(() => true)")
-            page.pdf(
-                path=PDF, scale=0.75, prefer_css_page_size=True, print_background=True, tagged=True,
-                outline=True, display_header_footer=True,
-                header_template="<span></span>", footer_template=FOOT,
-            )  # fmt: skip
-            browser.close()
-    finally:
-        document.unlink()
+    with chromium() as page:
+        write(page, join(), PDF, outline=True)
     print(f"{PDF.relative_to(ROOT)}: {PDF.stat().st_size / 2**20:.1f} MiB")
 
 
