@@ -35,6 +35,7 @@ NAMESPACES = 0x7E020000  # CLONE_NEW: NS, CGROUP, UTS, IPC, USER, PID, NET
 NOSUID, NODEV, NOEXEC, RDONLY, AGAIN = 2, 4, 8, 1, 0x1020  # MS_; AGAIN is MS_REMOUNT and MS_BIND
 DUMPABLE, DROP_RIGHT = 4, 24  # PR_SET_DUMPABLE, PR_CAPBSET_DROP
 CAPABILITIES = 0x20080522  # version 3 of capset
+COLLAPSE = 25  # MADV_COLLAPSE
 GET_FLAGS, SET_FLAGS, UP = 0x8913, 0x8914, 1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
 
 
@@ -54,6 +55,7 @@ def main() -> None:
     shell = make_shell()
     gc.collect()
     gc.freeze()
+    _gather()
     grader = socket.socket(fileno=0)
     user, group = os.getuid(), os.getgid()  # in new namespaces they have no number until it is mapped
     maps = {"setgroups": "deny", "uid_map": f"{user} {user} 1", "gid_map": f"{group} {group} 1"}
@@ -71,6 +73,15 @@ def main() -> None:
                 pass
         for stream in streams:
             os.close(stream)
+
+
+def _gather() -> None:
+    """Move the memory into large pages, of which a fork copies few; older kernels leave it as it is."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        place, rights, *_, name = line.split()
+        start, end = (int(edge, 16) for edge in place.split("-"))
+        if rights == "rw-p" and name in ("0", "[heap]"):
+            libc().madvise(ctypes.c_void_p(start), ctypes.c_size_t(end - start), COLLAPSE)
 
 
 def _fork() -> int:
