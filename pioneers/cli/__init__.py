@@ -1,4 +1,4 @@
-"""The command ``pioneers``: train, generate, translate, convert, bench, grade, doctor. A thin layer."""
+"""The command ``pioneers``: it trains, measures, uses and converts models. A thin layer."""
 
 from pioneers.cli.commands import main
 

@@ -13,8 +13,15 @@ from pioneers.extras import import_extra
 
 COMMANDS = {
     "train": "train a GPT, BERT, Transformer or ViT; stop and resume at any time",
+    "finetune": "go on training a model, or give it a task",
+    "evaluate": "measure a model on data it has not seen",
     "generate": "let a GPT continue a text",
     "translate": "let a Transformer translate",
+    "fill": "let a BERT fill gaps in a text",
+    "classify": "classify texts with a BERT, images with a ViT",
+    "tag": "let a BERT tag words",
+    "answer": "let a BERT find answers in a text",
+    "embed": "make a vector of a text or an image",
     "convert": "convert weights to Hugging Face's layout, or from it",
     "compare": "find where a model differs from its counterpart in transformers",
     "bench": "measure speed next to other libraries",

@@ -52,7 +52,7 @@ def _memory(task: Task, config: Config, training: TrainConfig, device: torch.dev
     batch = task.batches(0)
     rows = first_tensor(batch)
     assert rows is not None
-    sizes: Any = config
+    sizes: Any = getattr(task.model, "config", config)
     length = rows.shape[1] if rows.ndim == 2 else 1 + (sizes.image_size // sizes.patch_size) ** 2
     memory = training_memory(
         task.model,

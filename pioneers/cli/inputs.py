@@ -1,6 +1,7 @@
 """What a command reads: a file, or standard input."""
 
 import sys
+from collections.abc import Sequence
 
 from pioneers.data import text_file
 
@@ -24,3 +25,16 @@ def text_of(name: str) -> str:
             f"standard input, byte {error.start + 1}: 0x{raw[error.start]:02x} is not UTF-8; convert it "
             "first, for instance with iconv -t UTF-8"
         ) from error
+
+
+def texts_of(given: Sequence[str]) -> list[str]:
+    """The texts that were given or, without any, the lines of standard input that are not empty.
+
+    Raises:
+        ValueError: there are none, or standard input is not UTF-8.
+    """
+    texts = list(given) or text_of(STANDARD_INPUT).split("\n")
+    found = [text for text in texts if text.strip()]
+    if not found:
+        raise ValueError("there is no text: give some, or write lines to standard input")
+    return found

@@ -7,7 +7,6 @@ from typing import Any
 import torch
 
 from pioneers.cli.config_file import NOT_SETTINGS, check_data
-from pioneers.cli.recipes import RECIPES
 from pioneers.cli.run_folder import RunFolder, has_trained, saved_settings
 from pioneers.cli.tasks import RunContext, Task
 from pioneers.cli.train_options import train_config
@@ -31,7 +30,7 @@ def prepare(
     """
     _complete(args)
     training = train_config(args)
-    recipe = RECIPES[args.model]
+    recipe = args.recipe
     dataset = recipe.read(args)
     check_data(args, dataset.sha256)
     config = recipe.configure(args, dataset.data)

@@ -71,7 +71,7 @@ class Recipe:
         said = ", ".join(words.format(sizes[field]) for field, words in SIZES.items() if field in sizes)
         return f"a published size, or {name}: {said}. The other defaults suit {name}"
 
-    def configure(self, args: Arguments, data: Any) -> Config:
+    def configure(self, args: Arguments, data: Any) -> Any:
         """Make the configuration from preset and arguments.
 
         Raises:

@@ -22,7 +22,14 @@ COPIES = 8  # of the weights: in the checkpoint (with two moments) and its succe
 KEPT = 4  # more of them, from before a cool-down
 SETTINGS, CHECKPOINT, LOCK, LEFT_OUT = "run.yaml", "checkpoint.safetensors", ".lock", "left_out.json"
 OURS = (f"{SETTINGS}.partial", LOCK, ".writable")  # files that a run which was killed at once leaves
-FREE = ("text", "pairs", "images", "shard", "tensorboard")  # options that may change when a run resumes
+FREE = (
+    "text",
+    "pairs",
+    "images",
+    "val",
+    "shard",
+    "tensorboard",
+)  # options that may change when a run resumes
 LENGTH = ("steps", "schedule", "cooldown_steps")  # options that may change if it can be made longer
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from pioneers.objectives import (
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.tokenizers.bulk import Encodes
 from pioneers.training.train_step import count_rows
+from pioneers.weights import save_pretrained
 
 PAD, START, STOP = SPECIAL = ("<pad>", "<s>", "</s>")
 VAL_BATCHES = 4  # enough to find the best step
@@ -51,6 +53,7 @@ class Task:
         left_out: numbers of the lines that are not learned from, by the reason.
         accuracy: model and batch → share of rows that are right, if that is defined; for a Transformer, those
             whose target greedy decoding reproduces exactly.
+        save: writes the model to the folder.
     """
 
     model: nn.Module
@@ -62,6 +65,7 @@ class Task:
     count: Callable[[Any], int] = count_rows
     left_out: dict[str, list[int]] = field(default_factory=dict)
     accuracy: Callable[[nn.Module, Any], float] | None = None
+    save: Callable[[nn.Module, Path], None] = save_pretrained
 
     def evaluate(self, model: nn.Module) -> dict[str, float]:
         """Compute the loss, and the accuracy if there is one, on the validation batches."""

@@ -13,7 +13,7 @@ from pioneers.cli.commands import one_line
 from pioneers.cli.dry_run import dry_run
 from pioneers.cli.parser import Parser
 from pioneers.cli.prepare import prepare
-from pioneers.cli.recipes import RECIPES, Recipe
+from pioneers.cli.recipes import Recipe
 from pioneers.cli.run_folder import LEFT_OUT, RunFolder
 from pioneers.cli.stopping import PeerEnded, Terminated, terminable
 from pioneers.cli.tasks import Task
@@ -34,7 +34,6 @@ from pioneers.training.distributed import (
 from pioneers.training.loop import exhausted
 from pioneers.training.metrics import Row, summary_writer
 from pioneers.training.resume import checkpoint_to_resume
-from pioneers.weights import save_pretrained
 
 T = TypeVar("T")
 
@@ -54,7 +53,6 @@ def add_arguments(parser: Parser) -> None:
 def run(args: Namespace) -> int:
     """Train, or resume training."""
     _check_processes(args)
-    recipe = RECIPES[args.model]
     device = best_device()
     init_process_group(device)
     with terminable():
@@ -68,7 +66,7 @@ def run(args: Namespace) -> int:
         try:
             _announce(folder, task, config, device)
             history = _train(args, folder, task, config, device)
-            _conclude(args, recipe, folder, history)
+            _conclude(args, args.recipe, folder, history)
         finally:
             folder.lock.release()
     return 0
@@ -145,7 +143,7 @@ def _compiler_missing(error: RuntimeError) -> RuntimeError:
 
 def _save_best(folder: RunFolder, task: Task) -> None:
     load_weights(best_path(folder.checkpoint), task.model)
-    save_pretrained(task.model, folder.path)
+    task.save(task.model, folder.path)
 
 
 def _prepare(args: Namespace, device: torch.device) -> tuple[RunFolder, Task, TrainConfig]:

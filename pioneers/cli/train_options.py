@@ -16,8 +16,7 @@ def add_options(name: str, parser: Parser) -> None:
     parser.description = recipe.about
     parser.epilog = f"examples:\n{EXAMPLES[name]}\n{RESULTS}"
     recipe.add_source(parser.add_argument_group("what to learn from"))
-    out = parser.add_argument_group("the results")
-    _add_results(out)
+    add_results(parser)
     sizes = parser.add_argument_group("the model", "Sizes default to those of the preset.")
     sizes.add_argument("--preset", choices=recipe.config.presets, help=recipe.about_presets())
     sizes.add_argument("--d-model", type=positive_int, metavar="D", help="width")
@@ -43,16 +42,22 @@ def add_options(name: str, parser: Parser) -> None:
             metavar="T",
             help="longest sequence, in tokens",
         )
+    add_training(parser)
+    parser.set_defaults(model=name, recipe=recipe, **recipe.defaults)
+
+
+def add_training(parser: Parser) -> None:
+    """Add the options of the training itself."""
     training = parser.add_argument_group("the training")
     _add_steps(training)
     _add_speed(training)
     _add_records(training)
-    parser.set_defaults(model=name, **recipe.defaults)
     parser.set_defaults(names={action.dest: option for option, action in parser.options().items()})
 
 
-def _add_results(group: Any) -> None:
-    option = group.add_argument
+def add_results(parser: Parser) -> None:
+    """Add the options of where the results go, and of where options come from."""
+    option = parser.add_argument_group("the results").add_argument
     option("--out", required=True, metavar="FOLDER", help="created if missing")
     option(
         "--config",

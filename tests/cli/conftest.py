@@ -2,8 +2,11 @@
 
 import contextlib
 import io
+import json
+from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from pioneers.cli import main
 from pioneers.data import language_reference, translation_pairs
@@ -16,6 +19,9 @@ OPTIONS = {
     "transformer": "--vocab-size 293 --seq-len 47",
     "vit": "--images digits",
 }
+
+MOODS = [("charming", "good"), ("dull", "bad")]
+PLACES = ["Rome", "Oslo", "Bonn"]
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +75,71 @@ def trained(command, tmp_path_factory):
                 assert main(command(model, out)) == 0
             folders[model] = out
         return folders[model]
+
+    return folder
+
+
+REVIEWS = [(f"a {word} film number {n}", label) for n in range(12) for word, label in MOODS]
+TAGGED = [(f"{name} sees {place} .", "B-PER O B-LOC O") for name in ("Ann", "Bob", "Eve") for place in PLACES]
+ASKED = [
+    (f"where is {name}", f"{name} is in {place} today", place) for name in ("ann", "bob") for place in PLACES
+]
+
+
+@pytest.fixture(scope="session")
+def examples(tmp_path_factory, sources):
+    """A folder with a file, or a folder, for every way of fine-tuning."""
+    folder = tmp_path_factory.mktemp("examples")
+    rows = "".join(f'"{text}",{label}\n' for text, label in REVIEWS)
+    (folder / "reviews.csv").write_text(f"text,label\n{rows}")
+    lines = (
+        "\n".join(map("\t".join, zip(words.split(), tags.split(), strict=True))) for words, tags in TAGGED
+    )
+    (folder / "names.conll").write_text("\n\n".join(lines) + "\n")
+    asked = ({"question": q, "context": c, "answer": a} for q, c, a in ASKED)
+    (folder / "asked.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    for label, shade in (("dark", 20), ("light", 230)):
+        (folder / "shades" / label).mkdir(parents=True)
+        for n in range(10):
+            Image.new("RGB", (9, 12), (shade + n, shade, shade)).save(folder / "shades" / label / f"{n}.png")
+    (folder / "text.txt").write_text(Path(sources["gpt"][1]).read_text()[:5_000])
+    (folder / "pairs.tsv").write_text(Path(sources["transformer"][1]).read_text())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tuning(trained, examples):
+    """Arguments that fine-tune a small model; options given later win."""
+    ways = {
+        "classifier": ("bert", "--data", "reviews.csv"),
+        "tagger": ("bert", "--data", "names.conll"),
+        "reader": ("bert", "--data", "asked.jsonl"),
+        "vit": ("vit", "--images", "shades"),
+        "gpt": ("gpt", "--text", "text.txt"),
+        "transformer": ("transformer", "--pairs", "pairs.tsv"),
+    }
+
+    def arguments(task, out, *options, steps=7):
+        origin, option, source = ways[task]
+        given = ["--init-from", trained(origin), option, examples / source, "--out", out, "--steps", steps]
+        how = ["--batch-size", 5, "--precision", "fp32", "--lr", 0.003, *OFTEN.split()]
+        return ["finetune", task, *map(str, [*given, *how, *options])]
+
+    return arguments
+
+
+@pytest.fixture(scope="session")
+def tuned(tuning, tmp_path_factory):
+    """The folder of a fine-tuned model, by task."""
+    folders = {}
+
+    def folder(task):
+        if task not in folders:
+            out = tmp_path_factory.mktemp("tuned") / task
+            with contextlib.redirect_stdout(io.StringIO()):
+                assert main(tuning(task, out)) == 0
+            folders[task] = out
+        return folders[task]
 
     return folder
 

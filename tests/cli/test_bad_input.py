@@ -3,8 +3,13 @@
 import io
 
 import pytest
+from PIL import Image
 
-GPT, BERT, VIT = "{gpt}", "{bert}", "{vit}"
+GPT, BERT, VIT, PAIRS = "{gpt}", "{bert}", "{vit}", "{transformer}"
+FINETUNE = "--init-from {bert} --out {tmp}/new"
+CLASSIFIER = f"finetune classifier {FINETUNE} --data"
+TAGGER, READER = f"finetune tagger {FINETUNE} --data", f"finetune reader {FINETUNE} --data"
+IN_VIT = "finetune vit --init-from {vit} --out {tmp}/new --images"
 TABLE = [
     # arguments, exit status, what the message says; {name} is the folder of a trained model, {tmp} an own one
     (f"generate {GPT}", 2, "one of the arguments --prompt --prompt-file is required"),
@@ -30,7 +35,102 @@ TABLE = [
         1,
         "is not a folder; give a model folder, or a name on the hub such as gpt2",
     ),
+    (f"{CLASSIFIER} {{tmp}}/missing.csv", 1, "missing.csv does not exist; correct the path"),
+    (f"{CLASSIFIER} {{tmp}}/latin1.txt", 1, "is not a table: its name must end in .csv, .tsv or .jsonl"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --label-column stars", 1, "no column 'stars', only 'text', 'label'"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --val {{tmp}}/other.csv", 1, "has the label 'so-so', which"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --val {{tmp}}/none.csv", 1, "none.csv does not exist; correct the path"),
+    (
+        f"{CLASSIFIER} {{tmp}}/one.csv",
+        1,
+        "holds one example; at least two are needed, one of them for validation",
+    ),
+    (f"{CLASSIFIER} {{tmp}}/same.csv", 1, "has one label, 'good'; there is nothing to tell apart"),
+    (f"{CLASSIFIER} {{tmp}}/gap.csv", 1, "line 3: the column 'label' is empty; fill it or delete the line"),
+    (f"{CLASSIFIER} {{tmp}}/names.csv", 1, "holds no examples; choose another file"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --text-column 1 --label-column 7", 1, "2 columns, and 7 is asked for"),
+    (f"{CLASSIFIER} {{tmp}}/broken.jsonl", 1, "line 1: not JSON"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --lora 99", 1, "rank=99 must be from 1 to 12"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --lora 0", 2, "--lora: must be a positive integer, not '0'"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --seq-len 99", 1, "--seq-len 99 is more than"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --init-from {GPT}", 1, "is a GPT, and only a BERT becomes a classifier"),
+    (f"{CLASSIFIER} {{tmp}}/good.csv --init-from {{tmp}}", 1, "is not a model folder: it has no config.json"),
+    (
+        f"{CLASSIFIER} {{tmp}}/good.csv --out {{tmp}}",
+        1,
+        "contains other files but no run; give --out a new folder",
+    ),
+    (
+        "finetune classifier --data x.csv --out y",
+        2,
+        "required: --init-from (see: pioneers finetune classifier",
+    ),
+    (
+        f"{TAGGER} {{tmp}}/good.csv",
+        1,
+        "has no tagged words: its name must end in .conllu, .conll or .jsonl",
+    ),
+    (f"{TAGGER} {{tmp}}/a.conll --tag-column 9", 1, "line 1: no column '9' in 2; there are: 1 to 2"),
+    (f"{TAGGER} {{tmp}}/a.conll --tag-column ner", 1, "line 1: no column 'ner' in 2; there are: 1 to 2"),
+    (f"{TAGGER} {{tmp}}/short.conllu", 1, "line 1: no column 'upos' in 2; there are: id, form"),
+    (f"{TAGGER} {{tmp}}/uneven.jsonl", 1, "line 1: tokens and tags must be lists of equally many texts"),
+    (f"{READER} {{tmp}}/asked.csv", 1, "line 2: the answer 'Oslo' is not in the text; copy it exactly"),
+    (f"{READER} {{tmp}}/good.csv", 1, "no column 'question', 'context', 'answer', only 'text', 'label'"),
+    (f"{READER} {{tmp}}/list.json", 1, "is not in SQuAD's format"),
+    (f"{IN_VIT} {{tmp}}/none", 1, "there is no folder"),
+    (f"{IN_VIT} {{tmp}}/flat", 1, "needs one subfolder of images for each class"),
+    (f"{IN_VIT} {{tmp}}/broken", 1, "is not an image that can be read"),
+    (f"{IN_VIT} {{tmp}}/flat --init-from {GPT}", 1, "is a GPT, and only a ViT classifies images"),
+    (
+        f"finetune gpt --init-from {GPT} --out {{tmp}}/new --text {{tmp}}/good.csv",
+        1,
+        "tokens, too few for --seq-len 23",
+    ),
+    (
+        f"finetune gpt --init-from {BERT} --out {{tmp}}/new --text {{tmp}}/good.csv",
+        1,
+        "only a GPT or a Llama goes on",
+    ),
+    (
+        f"finetune transformer --init-from {PAIRS} --out {{tmp}}/new --pairs {{tmp}}/long.tsv",
+        1,
+        "leave out the long pairs",
+    ),
+    (f"evaluate {GPT}", 2, "one of the arguments --text --data --images --pairs is required"),
+    (f"evaluate {GPT} --data {{tmp}}/good.csv", 1, "is a GPT, which is measured with --text"),
+    (f"evaluate {BERT} --text {{tmp}}/good.csv", 1, "which has no task to measure; fine-tune it for one"),
+    (f"evaluate {GPT} --text {{tmp}}/letter.txt", 1, "the text has fewer than two tokens; give a longer one"),
+    (f"evaluate {GPT} --text {{tmp}}/good.csv --seq-len 99", 1, "--seq-len 99 is more than"),
+    (f"evaluate {VIT} --images {{tmp}}/animals", 1, "has the class 'cat'; the model knows 0, 1, 2"),
+    (f"evaluate {PAIRS} --pairs {{tmp}}/good.csv", 1, "line 1: 1 tab-separated columns where 2 are expected"),
+    (f"fill {BERT} nothing", 1, "'nothing' has no gap: write [MASK] where a token is to be guessed"),
+    (f"fill {GPT} [MASK]", 1, "only a BERT with its masked-language-model head fills gaps"),
+    (f"fill {BERT}", 1, "standard input, byte 3: 0xff is not UTF-8"),
+    (f"fill {BERT} {'[MASK]' * 40}", 1, "tokens and the model reads at most 23: split it"),
+    (f"classify {BERT} text", 1, "only a BERT classifier or a ViT classifies"),
+    (f"classify {VIT} none.png", 1, "there is no image 'none.png'; correct the path"),
+    (f"classify {VIT} {{tmp}}/letter.txt", 1, "letter.txt is not an image that can be read"),
+    (f"tag {BERT} text", 1, "only a BERT tagger tags words"),
+    (f"answer {BERT} --question a --context b", 1, "only a BERT reader answers questions"),
+    (f"answer {BERT} --question a --context=", 1, "the question or the text is empty: give both"),
+    (f"answer {BERT} --question a", 2, "one of the arguments --context --context-file is required"),
+    (f"embed {GPT} text", 1, "only a BERT or a ViT makes a vector of its input here"),
 ]
+TABLES = {
+    "good.csv": "text,label\nfine,good\nmean,bad\nnice,good\n",
+    "other.csv": "text,label\nwell,so-so\n",
+    "one.csv": "text,label\nfine,good\n",
+    "same.csv": "text,label\nfine,good\nnice,good\n",
+    "gap.csv": "text,label\nfine,good\nmean,\n",
+    "names.csv": "text,label\n",
+    "broken.jsonl": "{text\n",
+    "a.conll": "Ann B-PER\nsees O\n\nBob B-PER\n",
+    "short.conllu": "1\tAnn\n",
+    "uneven.jsonl": '{"tokens": ["a", "b"], "tags": ["X"]}\n',
+    "asked.csv": "question,context,answer\nwhere,in Rome,Oslo\n",
+    "list.json": "[1]",
+    "long.tsv": "".join(f"{n} {'one two ' * 40}\tun\n" for n in range(9)),
+}
 
 
 @pytest.fixture
@@ -38,14 +138,26 @@ def folder(tmp_path):
     """A folder with files that cannot be used."""
     (tmp_path / "empty.txt").write_text("\n")
     (tmp_path / "latin1.txt").write_bytes("a\ncafé".encode("latin-1"))
+    (tmp_path / "letter.txt").write_text("a")
+    for name, rows in TABLES.items():
+        (tmp_path / name).write_text(rows)
+    for label in ("broken/a", "broken/b", "animals/cat", "animals/dog"):
+        (tmp_path / label).mkdir(parents=True)
+        if label.startswith("broken"):
+            (tmp_path / label / "1.png").write_text("no image")
+        else:
+            Image.new("RGB", (9, 9)).save(tmp_path / label / "1.png")
+    (tmp_path / "flat").mkdir()
     return tmp_path
 
 
 @pytest.mark.parametrize(("line", "status", "message"), TABLE, ids=[row[0] for row in TABLE])
 def test_bad_input_is_one_line_and_writes_nothing(line, status, message, folder, trained, fails, monkeypatch):
-    names = {name: trained(name) for name in ("gpt", "bert", "vit") if f"{{{name}}}" in line}
+    names = {name: trained(name) for name in ("gpt", "bert", "vit", "transformer") if f"{{{name}}}" in line}
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"a\n\xff")))
-    before = sorted(folder.rglob("*"))
+    before = set(folder.rglob("*"))
     found = fails([word.format(tmp=folder, **names) for word in line.split()], status=status)
     assert message.format(tmp=folder) in found
-    assert sorted(folder.rglob("*")) == before
+    left = set(folder.rglob("*")) - before
+    assert left <= {folder / "new"}  # an empty folder at most
+    assert not list(folder.glob("new/*"))
