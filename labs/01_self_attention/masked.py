@@ -3,7 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.diagnosing import has_nan_gradient
+from pioneers.checks.common import has_nan_gradient
 
 ANSWER = '''
 def masked_attention(

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from pioneers.checks.answers import Right, Wrong
-from pioneers.checks.diagnosing import COMMON
+from pioneers.checks.common import COMMON
 from pioneers.checks.edits import Edit, define, edited
 from pioneers.checks.exercise import FUSED, Exercise, Law, Mistake, Probe, Run, Symptom
 from pioneers.checks.rng import normals

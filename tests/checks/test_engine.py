@@ -249,7 +249,7 @@ def test_the_inputs_of_a_failing_public_call_are_kept_and_those_of_a_hidden_one_
 
 
 def test_a_mistake_without_a_name_has_a_section_to_reread() -> None:
-    failure = examine(exercise(), lambda x: 3 * x)
+    failure = examine(exercise(), lambda x: 2 * x + 1)
     assert (failure.diagnosis, failure.section, failure.equation) == (None, "sec-lookup", "eq-softmax")
     assert "\n  Reread: lecture 2" in explain(exercise(), failure)
 
@@ -381,3 +381,18 @@ def test_an_input_without_influence_needs_no_gradient(reference, answer) -> None
     pair = {"x": normals(1)(3, 5), "y": normals(2)(3, 5)}
     unused = exercise(parameters=("x", "y"), reference=reference, probes=lambda: [Probe("plain", pair)])
     assert examine(unused, answer) is None
+
+
+GENERAL = {
+    "two shapes do not fit": lambda x: 2 * (x + x.T),
+    "an index out of range": lambda x: 2 * x[:, 99],
+    "an axis too many or too few": lambda x: 2 * x[0],
+    "the sign is wrong": lambda x: -2 * x,
+    "off by one factor": lambda x: 3 * x,
+    "the right numbers in the wrong places": lambda x: 2 * x.flip(0),
+}
+
+
+@pytest.mark.parametrize("name", GENERAL)
+def test_a_mistake_that_nobody_wrote_down_is_named_by_its_symptom(name) -> None:
+    assert examine(exercise(), GENERAL[name]).diagnosis.name == name

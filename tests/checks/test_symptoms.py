@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pioneers.checks.diagnosing import is_another_float, is_no_tensor
+from pioneers.checks.common import is_another_float, is_no_tensor
 from pioneers.checks.exercise import Case, Outcome, Probe, Symptom
 from pioneers.checks.symptoms import (
     bends_the_gradient,
