@@ -144,7 +144,8 @@ def _add_images(group: Any) -> None:
         "--images",
         required=True,
         metavar="IMAGES",
-        help="a folder with a subfolder of images for each class (pets/cat/1.jpg), or one of: "
+        help="a folder with a subfolder of images for each class (pets/cat/1.jpg), an .npz file with the "
+        "arrays images and labels, a .csv or .jsonl file with the columns image and label, or one of: "
         f"{', '.join(IMAGES)} (digits is here already, the others are downloaded once)",
     )
     group.add_argument(

@@ -10,11 +10,15 @@ import torch
 from pioneers.cli.pairs import PAIRS, named_pairs, pairs_in_file
 from pioneers.data import (
     Corpus,
+    ImageFolder,
     ImageSet,
     cifar10,
     digits,
     fashion_mnist,
+    image_arrays,
     image_folder,
+    image_table,
+    is_table,
     language_reference,
     mnist,
     tiny_shakespeare,
@@ -69,27 +73,36 @@ def read_pairs(name: str, target: str, columns: str | None = None, *, drop_broke
 
 
 def read_images(name: str, size: int) -> Dataset:
-    """Read training and validation images, by name or from a folder with a subfolder for each class.
+    """Read training and validation images, by name, from a folder of classes, an ``.npz`` file or a table.
 
-    Of a folder one image in ten is held out, at least one.
+    Without images for a test, one in ten is held out, at least one.
 
     Args:
-        name: one of ``IMAGES``, or a folder.
-        size: height and width in pixels to which the images of a folder are scaled.
+        name: one of ``IMAGES``, a folder or a file.
+        size: height and width in pixels to which the images of a folder or table are scaled.
 
     Raises:
         ValueError: there is one class, or one image.
     """
-    pictures = Pictures(*IMAGES[name]()) if name in IMAGES else _from_folder(name, size)
+    pictures = Pictures(*IMAGES[name]()) if name in IMAGES else _own_images(name, size)
     raw = b"".join(part.numpy().tobytes() for part in (*pictures.train, *pictures.test))
     return _dataset(pictures, raw)
 
 
-def _from_folder(name: str, size: int) -> Pictures:
-    found = image_folder(_existing(name, IMAGES, "folder"), size=size)
+def _own_images(name: str, size: int) -> Pictures:
+    if name.endswith(".npz"):
+        train, test = image_arrays(_existing(name, IMAGES))
+        if test is not None:
+            return Pictures(train, test)
+        found = ImageFolder(train, tuple(map(str, range(int(train.labels.max()) + 1))))
+    elif is_table(name):
+        found = image_table(_existing(name, IMAGES), size=size)
+    else:
+        found = image_folder(_existing(name, IMAGES, "folder"), size=size)
     count = len(found.images.labels)
     if len(found.classes) < 2 or count < 2:
-        raise ValueError(f"{name} needs images of at least two classes, in one subfolder for each")
+        where = "" if Path(name).is_file() else ", in one subfolder for each"
+        raise ValueError(f"{name} needs images of at least two classes{where}")
     order = torch.randperm(count, generator=torch.Generator().manual_seed(0))
     held_out = max(1, count // 10)
     held, learned = order[:held_out], order[held_out:]

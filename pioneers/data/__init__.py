@@ -8,6 +8,7 @@ from pioneers.data.download import fetch
 from pioneers.data.embedded import ImageSet, Photographs, digits, language_reference, photographs
 from pioneers.data.formats import Answer, Question, TaggedSentence, text_file
 from pioneers.data.functions import LinearFunctions, RegressionPrompts
+from pioneers.data.image_files import image_arrays, image_table
 from pioneers.data.images import ImageFolder, cifar10, fashion_mnist, image_folder
 from pioneers.data.instructions import AnswerTokens, Instruction, encode_instructions, instructions
 from pioneers.data.public import (
@@ -97,7 +98,9 @@ __all__ = [
     "fetch",
     "gpt2_encoder",
     "gpt2_merges",
+    "image_arrays",
     "image_folder",
+    "image_table",
     "imdb_reviews",
     "instructions",
     "is_table",

@@ -1,6 +1,7 @@
 """Images through torchvision: its data sets, and a folder of your own."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -71,24 +72,41 @@ def image_folder(path: str | Path, *, size: int) -> ImageFolder:
     if not Path(path).is_dir():
         raise FileNotFoundError(f"there is no folder {str(path)!r}")
     torchvision: Any = import_torchvision()
-    transforms = torchvision.transforms
     try:
         found = torchvision.datasets.ImageFolder(str(path))
     except FileNotFoundError as error:
         raise FileNotFoundError(
             f"{path} needs one subfolder of images for each class, such as {path}/cat/1.jpg: {error}"
         ) from error
-    cut = transforms.Compose([transforms.Resize(size), transforms.CenterCrop(size), transforms.PILToTensor()])
-    images = [_image(found, row, cut) for row in progress(range(len(found)), desc=str(path))]
+    cut = fitting_transform(size)
+    files = progress([file for file, _ in found.samples], desc=str(path))
+    images = [fitted_image(file, found.loader, cut) for file in files]
     return ImageFolder(
         ImageSet(torch.stack(images).float() / 255, torch.tensor(found.targets)), tuple(found.classes)
     )
 
 
-def _image(found: Any, row: int, cut: Any) -> torch.Tensor:
-    path = found.samples[row][0]
+def fitting_transform(size: int) -> Any:
+    """Return what scales the shorter side of an image to ``size`` and cuts the longer one to it."""
+    transforms: Any = import_torchvision().transforms
+    return transforms.Compose(
+        [transforms.Resize(size), transforms.CenterCrop(size), transforms.PILToTensor()]
+    )
+
+
+def fitted_image(path: str | Path, load: Callable[[str], Any], cut: Any) -> torch.Tensor:
+    """Load one image and fit it.
+
+    Args:
+        path: its file.
+        load: path → image.
+        cut: from :func:`fitting_transform`.
+
+    Raises:
+        ValueError: the file is not an image.
+    """
     try:
-        return cut(found.loader(path))
+        return cut(load(str(path)))
     except OSError as error:
         raise ValueError(
             f"{path} is not an image that can be read ({error}); remove it or replace it"

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file
 
 from pioneers import from_pretrained
@@ -12,7 +13,7 @@ from pioneers.cli import main
 from pioneers.cli import texts as texts_module
 from pioneers.cli.sources import read_pairs, read_text
 from pioneers.data import corpus as corpus_module
-from pioneers.data import language_reference, token_files
+from pioneers.data import digits, language_reference, token_files
 from pioneers.tokenizers import FastBPE, LibraryBPE, WordPiece
 from pioneers.weights import load_tokenizer, save_tokenizer
 
@@ -199,3 +200,23 @@ def test_named_texts_are_read_in_pieces():
     pieces = [*read_text("language-reference").data.pieces("train")]
     assert "".join(pieces) == language_reference()[: round(0.9 * len(language_reference()))]
     assert np.mean([len(piece) for piece in pieces]) > 1_000
+
+
+def test_a_vit_learns_from_arrays_and_from_a_table(command, tmp_path, capsys, fails):
+    train, _ = digits()
+    pixels = (train.images[:, 0] * 16).round().byte().numpy() * 15
+    np.savez(tmp_path / "digits.npz", images=pixels[:100], labels=train.labels[:100].numpy())
+    assert main(command("vit", tmp_path / "arrays", "--images", tmp_path / "digits.npz")) == 0
+    assert "trained on 90 images\n" in capsys.readouterr().out
+    assert from_pretrained(tmp_path / "arrays").config.num_classes == 10
+    rows = ["image,label"]
+    for i in range(20):
+        Image.fromarray(pixels[i]).save(tmp_path / f"{i}.png")
+        rows.append(f"{i}.png,{'even' if train.labels[i] % 2 == 0 else 'odd'}")
+    (tmp_path / "digits.csv").write_text("\n".join(rows))
+    options = ["--images", str(tmp_path / "digits.csv"), "--image-size", "8"]
+    assert main(command("vit", tmp_path / "table", *options)) == 0
+    assert from_pretrained(tmp_path / "table").config.labels == ("even", "odd")
+    assert "there is no file 'none.npz'; name one, or one of: digits" in fails(
+        command("vit", tmp_path / "none", "--images", "none.npz")
+    )
