@@ -70,7 +70,9 @@ def write_class(course: Path, lab: str, size: int) -> int:
 
 def results(course: Path, lab: str) -> list[dict[str, Any]]:
     """The result of every submission."""
-    return [json.loads(path.read_text()) for path in sorted((course / "reports" / lab / "results").iterdir())]
+    return [
+        json.loads(path.read_text()) for path in sorted((course / "reports" / lab / "results").glob("*.json"))
+    ]
 
 
 def marks(course: Path, lab: str) -> dict[str, Any]:
