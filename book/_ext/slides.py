@@ -85,7 +85,10 @@ def short_item(item):
     first = item.next_node(nodes.paragraph)
     if len(item.astext()) <= LONGEST or first is None:
         return item.deepcopy(), []
-    return nodes.list_item("", nodes.paragraph("", "", *sentences(first)[0])), copies(item)
+    shown, *others = sentences(first)
+    if length(shown) < SHORTEST and others:
+        shown += [nodes.Text(" "), *others[0]]
+    return nodes.list_item("", nodes.paragraph("", "", *shown)), copies(item)
 
 
 def list_pieces(listed):
