@@ -86,3 +86,33 @@ def causal_mask(num_queries, num_keys):
     return mask
 """,
 )
+ex.right("what is not above the diagonal", source='''
+def causal_mask(num_queries, num_keys):
+    return ~torch.ones(num_queries, num_keys, dtype=torch.bool).triu(num_keys - num_queries + 1)
+''')
+ex.right("the last rows of a square", source='''
+def causal_mask(num_queries, num_keys):
+    return torch.ones(num_keys, num_keys).tril().bool()[num_keys - num_queries :]
+''')
+ex.right("a list of lists", source='''
+def causal_mask(num_queries, num_keys):
+    past = num_keys - num_queries
+    return torch.tensor([[s <= t + past for s in range(num_keys)] for t in range(num_queries)])
+''')
+ex.right("positions of both sides", source='''
+def causal_mask(num_queries, num_keys):
+    queries = torch.arange(num_keys - num_queries, num_keys).unsqueeze(1)
+    return queries >= torch.arange(num_keys).unsqueeze(0)
+''')
+ex.right("the past and a triangle side by side", source='''
+def causal_mask(num_queries, num_keys):
+    past = torch.ones(num_queries, num_keys - num_queries)
+    return torch.cat((past, torch.tril(torch.ones(num_queries, num_queries))), dim=1) == 1
+''')
+ex.right("indices of the triangle", source='''
+def causal_mask(num_queries, num_keys):
+    mask = torch.full((num_queries, num_keys), False)
+    t, s = torch.tril_indices(num_queries, num_keys, num_keys - num_queries)
+    mask[t, s] = True
+    return mask
+''')

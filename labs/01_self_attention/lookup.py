@@ -132,3 +132,35 @@ def look_up(query, keys, values):
     return result
 """,
 )
+ex.right("einsum", source='''
+def look_up(query, keys, values):
+    weights = torch.einsum("k,sk->s", query, keys).softmax(0)
+    return torch.einsum("s,sv->v", weights, values)
+''')
+ex.right("broadcasting", source='''
+def look_up(query, keys, values):
+    weights = torch.softmax((keys * query).sum(-1), -1)
+    return (weights[:, None] * values).sum(0)
+''')
+ex.right("matrix times vector", source='''
+def look_up(query, keys, values):
+    return torch.mv(values.T, torch.nn.functional.softmax(torch.mv(keys, query), dim=0))
+''')
+ex.right("linear layers", source='''
+def look_up(query, keys, values):
+    return torch.nn.functional.linear(torch.nn.functional.linear(query, keys).softmax(-1), values.T)
+''')
+ex.right("a row in place of a vector", source='''
+def look_up(query, keys, values):
+    return ((query[None] @ keys.mT).softmax(dim=1) @ values).squeeze(0)
+''')
+ex.right("scores filled in, products with a helper", source='''
+def look_up(query, keys, values):
+    def score(key):
+        return torch.inner(query, key)
+
+    scores = query.new_empty(len(keys))
+    for i, key in enumerate(keys):
+        scores[i] = score(key)
+    return torch.tensordot(torch.softmax(scores, 0), values, dims=1)
+''')

@@ -174,3 +174,47 @@ def masked_attention(q, k, v, mask):
     return (weights @ v).masked_fill(empty, 0)
 """,
 )
+ex.right("where, twice", source='''
+def masked_attention(q, k, v, mask):
+    scores = torch.matmul(q, k.mT) / math.sqrt(q.shape[-1])
+    weights = torch.where(mask, scores, -torch.inf).softmax(-1)
+    return torch.where(mask, weights, 0.0).to(v.dtype) @ v
+''')
+ex.right("NaN of empty rows replaced in the weights", source='''
+def masked_attention(q, k, v, mask):
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    return scores.masked_fill(mask.logical_not(), -math.inf).softmax(-1).nan_to_num(0.0) @ v
+''')
+ex.right("the softmax by hand", source='''
+def masked_attention(q, k, v, mask):
+    scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
+    top = scores.amax(-1, keepdim=True)
+    e = (scores - top.masked_fill(top.isinf(), 0.0)).exp()
+    total = e.sum(-1, keepdim=True)
+    return e / total.masked_fill(total == 0, 1.0) @ v
+''')
+ex.right("one query at a time", source='''
+def masked_attention(q, k, v, mask):
+    mask = mask.expand(*q.shape[:-1], k.shape[-2])
+    rows = []
+    for t in range(q.shape[-2]):
+        seen = mask[..., t, :]
+        scores = (q[..., t, None, :] * k).sum(-1) / math.sqrt(k.shape[-1])
+        weights = scores.masked_fill(~seen, -math.inf).softmax(-1).masked_fill(~seen, 0)
+        rows.append((weights[..., None] * v).sum(-2))
+    return torch.stack(rows, -2)
+''')
+ex.right("an added bias of minus infinity", source='''
+def masked_attention(q, k, v, mask):
+    bias = torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, float("-inf"))
+    some = mask.any(-1, keepdim=True)
+    scores = q @ k.mT / math.sqrt(q.shape[-1]) + bias.where(some, 0.0)
+    return (scores.softmax(-1) @ v).where(some, 0.0)
+''')
+ex.right("keys along the rows", source='''
+def masked_attention(q, k, v, mask):
+    hidden = ~mask.mT
+    scores = torch.einsum("...sk,...tk->...st", k, q / math.sqrt(q.shape[-1]))
+    weights = torch.nn.functional.softmax(scores.masked_fill(hidden, -math.inf), dim=-2).masked_fill(hidden, 0.0)
+    return torch.einsum("...st,...sv->...tv", weights, v)
+''')

@@ -85,3 +85,34 @@ def merge_heads(x):
     return x.permute(0, 2, 1, 3).flatten(start_dim=2)
 """,
 )
+ex.right("einops", source='''
+def merge_heads(x):
+    from einops import rearrange
+
+    return rearrange(x, "b h t k -> b t (h k)")
+''')
+ex.right("einsum", source='''
+def merge_heads(x):
+    return torch.einsum("bhtk->bthk", x).reshape(x.shape[0], x.shape[2], -1)
+''')
+ex.right("unbound and joined", source='''
+def merge_heads(x):
+    return torch.cat(x.unbind(1), -1)
+''')
+ex.right("movedim and contiguous", source='''
+def merge_heads(x):
+    B, H, T, K = x.shape
+    return x.movedim(1, 2).contiguous().view(B, T, H * K)
+''')
+ex.right("filled in", source='''
+def merge_heads(x):
+    B, H, T, K = x.shape
+    merged = torch.empty(B, T, H * K, dtype=x.dtype, device=x.device)
+    for h in range(H):
+        merged[..., h * K : (h + 1) * K] = x[:, h]
+    return merged
+''')
+ex.right("through the transpose", source='''
+def merge_heads(x):
+    return x.mT.flatten(1, 2).mT
+''')

@@ -193,3 +193,70 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     return torch.einsum("bhtk,hkd->btd", out, w_o.reshape(num_heads, -1, w_o.shape[-1]))
 """,
 )
+ex.right("methods and matmul, heads by permute", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    B, T, D = x.shape
+
+    def heads(w):
+        return torch.matmul(x, w).view(B, T, num_heads, w.shape[1] // num_heads).permute(0, 2, 1, 3)
+
+    q, k, v = heads(w_q), heads(w_k), heads(w_v)
+    scores = torch.matmul(q, k.permute(0, 1, 3, 2)) / math.sqrt(q.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(mask.logical_not(), -math.inf)
+    out = torch.matmul(torch.softmax(scores, -1), v).permute(0, 2, 1, 3).contiguous()
+    return torch.matmul(out.view(B, T, -1), w_o)
+''')
+ex.right("one product for q, k and v", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    B, T, _ = x.shape
+    qkv = x @ torch.cat((w_q, w_k, w_v), dim=1)
+    q, k, v = qkv.reshape(B, T, 3, num_heads, -1).permute(2, 0, 3, 1, 4)
+    scores = q @ k.mT / math.sqrt(q.shape[-1])
+    scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+    return (scores.softmax(-1) @ v).transpose(1, 2).flatten(2) @ w_o
+''')
+ex.right("what each head adds to the output", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    out = 0
+    hidden = None if mask is None else ~mask.expand(len(x), num_heads, x.shape[1], x.shape[1])
+    parts = [w.chunk(num_heads, dim=1) for w in (w_q, w_k, w_v)]
+    for h, (a, b, c, o) in enumerate(zip(*parts, w_o.chunk(num_heads), strict=True)):
+        scores = (x @ a) @ (x @ b).mT / math.sqrt(a.shape[1])
+        if hidden is not None:
+            scores = scores.masked_fill(hidden[:, h], -math.inf)
+        out = out + scores.softmax(-1) @ (x @ c) @ o
+    return out
+''')
+ex.right("an added bias of minus infinity", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    q, k, v = ((x @ w).unflatten(-1, (num_heads, -1)).movedim(2, 1) for w in (w_q, w_k, w_v))
+    scores = q @ k.mT * k.shape[-1] ** -0.5
+    if mask is not None:
+        bias = torch.zeros(mask.shape, dtype=x.dtype, device=x.device)
+        scores = scores + bias.masked_fill(~mask, -math.inf)
+    return (torch.nn.functional.softmax(scores, dim=-1) @ v).movedim(1, 2).flatten(-2) @ w_o
+''')
+ex.right("sequence by sequence", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    T = x.shape[1]
+    if mask is None:
+        mask = torch.ones(T, T, dtype=torch.bool, device=x.device)
+    mask = mask.expand(len(x), num_heads, T, T)
+    out = []
+    for row, seen in zip(x, mask):
+        q, k, v = ((row @ w).reshape(T, num_heads, -1).transpose(0, 1) for w in (w_q, w_k, w_v))
+        scores = (q @ k.mT / math.sqrt(q.shape[-1])).masked_fill(~seen, -math.inf)
+        out.append((scores.softmax(-1) @ v).transpose(0, 1).reshape(T, -1) @ w_o)
+    return torch.stack(out)
+''')
+ex.right("the softmax by hand, linear layers", source='''
+def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
+    q, k, v = (torch.stack(torch.nn.functional.linear(x, w.T).chunk(num_heads, -1), 1) for w in (w_q, w_k, w_v))
+    scores = torch.einsum("bhtk,bhsk->bhts", q, k) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, -math.inf)
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    heads = (e @ v) / e.sum(-1, keepdim=True)
+    return torch.nn.functional.linear(torch.cat(heads.unbind(1), -1), w_o.T)
+''')

@@ -89,3 +89,32 @@ def padding_mask(lengths, max_len):
     return lengths.view(-1, 1, 1, 1) > positions
 """,
 )
+ex.right("lengths on the left", source='''
+def padding_mask(lengths, max_len):
+    return lengths[:, None, None, None] > torch.arange(max_len, device=lengths.device)
+''')
+ex.right("not behind the end", source='''
+def padding_mask(lengths, max_len):
+    behind = torch.arange(max_len, device=lengths.device).expand(len(lengths), -1) >= lengths.unsqueeze(1)
+    return ~behind.unsqueeze(1).unsqueeze(1)
+''')
+ex.right("counted with cumsum", source='''
+def padding_mask(lengths, max_len):
+    count = torch.ones(len(lengths), max_len, device=lengths.device).cumsum(-1)
+    return (count <= lengths[:, None])[:, None, None]
+''')
+ex.right("a nested list", source='''
+def padding_mask(lengths, max_len):
+    rows = [[[[s < n for s in range(max_len)]]] for n in lengths.tolist()]
+    return torch.tensor(rows, device=lengths.device)
+''')
+ex.right("rows of a triangle", source='''
+def padding_mask(lengths, max_len):
+    table = torch.ones(max_len + 1, max_len, dtype=torch.bool, device=lengths.device).tril(-1)
+    return table[lengths.long()].reshape(-1, 1, 1, max_len)
+''')
+ex.right("stacked, the axes put in at the end", source='''
+def padding_mask(lengths, max_len):
+    positions = torch.arange(max_len, device=lengths.device)
+    return torch.stack([positions.lt(n) for n in lengths]).view(len(lengths), 1, 1, max_len)
+''')

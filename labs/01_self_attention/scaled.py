@@ -151,3 +151,37 @@ def attention(q, k, v):
     return torch.stack(rows, dim=-2)
 """,
 )
+ex.right("matmul, queries scaled first", source='''
+def attention(q, k, v):
+    weights = torch.softmax(torch.matmul(q / math.sqrt(q.size(-1)), k.mT), -1)
+    return torch.matmul(weights, v)
+''')
+ex.right("broadcasting without a matrix product", source='''
+def attention(q, k, v):
+    scores = (q.unsqueeze(-2) * k.unsqueeze(-3)).sum(-1) / q.shape[-1] ** 0.5
+    weights = torch.nn.functional.softmax(scores, -1)
+    return (weights.unsqueeze(-1) * v.unsqueeze(-3)).sum(-2)
+''')
+ex.right("the softmax by hand", source='''
+def attention(q, k, v):
+    scores = q @ k.mT * k.shape[-1] ** -0.5
+    e = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return e / e.sum(-1, keepdim=True) @ v
+''')
+ex.right("keys along the rows", source='''
+def attention(q, k, v):
+    scores = k @ q.transpose(-1, -2) / math.sqrt(k.shape[-1])
+    return scores.softmax(-2).transpose(-1, -2) @ v
+''')
+ex.right("shares divided at the end", source='''
+def attention(q, k, v):
+    scores = q @ k.swapaxes(-1, -2) / math.sqrt(q.shape[-1])
+    e = (scores - scores.max(-1, keepdim=True).values).exp()
+    return (e @ v) / e.sum(-1, keepdim=True)
+''')
+ex.right("one batch axis, bmm", source='''
+def attention(q, k, v):
+    a, b, c = (t.reshape(-1, *t.shape[-2:]) for t in (q, k, v))
+    weights = torch.softmax(torch.bmm(a, b.mT) / math.sqrt(a.shape[2]), dim=2)
+    return torch.bmm(weights, c).reshape(*q.shape[:-1], v.shape[-1])
+''')

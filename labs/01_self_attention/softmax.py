@@ -159,3 +159,42 @@ def softmax(x, dim):
     return torch.exp(shifted - shifted.exp().sum(dim=dim, keepdim=True).log())
 """,
 )
+ex.right("functions of torch instead of methods", source='''
+def softmax(x, dim):
+    e = torch.exp(torch.sub(x, torch.amax(x, dim, keepdim=True)))
+    return torch.div(e, torch.sum(e, dim, keepdim=True))
+''')
+ex.right("the axis moved to the end and back", source='''
+def softmax(x, dim):
+    x = x.movedim(dim, -1)
+    e = (x - x.max(-1, keepdim=True).values).exp()
+    return (e / e.sum(-1, keepdim=True)).movedim(-1, dim)
+''')
+ex.right("the lost axis put back by hand", source='''
+def softmax(x, dim):
+    top, _ = torch.max(x, dim)
+    e = torch.exp(x - top.unsqueeze(dim))
+    return e / e.sum(dim).unsqueeze(dim)
+''')
+ex.right("the largest by sorting, the reciprocal of the sum", source='''
+def softmax(x, dim):
+    e = (x - x.sort(dim, descending=True).values.narrow(dim, 0, 1)).exp()
+    return e * e.sum(dim, keepdim=True).reciprocal()
+''')
+ex.right("row by row of a matrix", source='''
+def softmax(x, dim):
+    moved = x.transpose(dim, -1)
+    rows = []
+    for row in moved.reshape(-1, x.shape[dim]):
+        e = torch.exp(row - row.max())
+        rows.append(e / e.sum())
+    return torch.stack(rows).reshape(moved.shape).transpose(dim, -1)
+''')
+ex.right("in place on a tensor of its own", source='''
+def softmax(x, dim):
+    result = torch.empty_like(x)
+    result.copy_(x)
+    result = result - result.amax(dim, keepdim=True)
+    result.exp_()
+    return result.div(result.sum(dim, keepdim=True))
+''')

@@ -74,3 +74,35 @@ def split_heads(x, num_heads):
     return rearrange(x, "b t (h k) -> b h t k", h=num_heads)
 """,
 )
+ex.right("unflatten", source='''
+def split_heads(x, num_heads):
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+''')
+ex.right("permute", source='''
+def split_heads(x, num_heads):
+    B, T, D = x.shape
+    return torch.permute(x.reshape(B, T, num_heads, D // num_heads), (0, 2, 1, 3))
+''')
+ex.right("slices in a loop", source='''
+def split_heads(x, num_heads):
+    width = x.shape[-1] // num_heads
+    return torch.stack([x[..., h * width : (h + 1) * width] for h in range(num_heads)], dim=1)
+''')
+ex.right("einsum", source='''
+def split_heads(x, num_heads):
+    return torch.einsum("bthk->bhtk", x.reshape(*x.shape[:2], num_heads, -1))
+''')
+ex.right("filled in", source='''
+def split_heads(x, num_heads):
+    B, T, D = x.shape
+    K = D // num_heads
+    heads = x.new_empty(B, num_heads, T, K)
+    for h in range(num_heads):
+        heads[:, h] = x[:, :, h * K : h * K + K]
+    return heads
+''')
+ex.right("through the transpose", source='''
+def split_heads(x, num_heads):
+    B, T, D = x.shape
+    return x.mT.reshape(B, num_heads, D // num_heads, T).mT
+''')

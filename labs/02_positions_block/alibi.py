@@ -141,3 +141,43 @@ def alibi_bias(num_heads, num_queries, num_keys):
     return torch.einsum("h,ts->hts", slopes, square[num_keys - num_queries :])
 """,
 )
+ex.right("a table indexed by the distance", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    slopes = torch.tensor([2.0 ** (-8 * h / num_heads) for h in range(1, num_heads + 1)])
+    table = -slopes[:, None] * torch.arange(num_keys)
+    queries = torch.arange(num_keys - num_queries, num_keys)
+    return table[:, (queries[:, None] - torch.arange(num_keys)).abs()]
+''')
+ex.right("an outer product by broadcasting", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    past = num_keys - num_queries
+    distance = torch.abs(torch.arange(num_queries).view(-1, 1) + past - torch.arange(num_keys).view(1, -1))
+    slopes = torch.exp2(-8.0 * torch.arange(1, num_heads + 1) / num_heads).view(-1, 1, 1)
+    return slopes * -distance
+''')
+ex.right("the slopes as powers of the first", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    first = 2 ** (-8 / num_heads)
+    slopes = torch.full((num_heads,), first).cumprod(0)
+    keys, queries = torch.arange(num_keys), torch.arange(num_keys)[-num_queries:, None]
+    return slopes[:, None, None] * torch.minimum(keys - queries, queries - keys)
+''')
+ex.right("head by head", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    keys = torch.arange(num_keys).float()
+    distance = torch.cdist(keys[num_keys - num_queries :, None], keys[:, None])
+    return torch.stack([-distance * 2 ** (-8 * (h + 1) / num_heads) for h in range(num_heads)])
+''')
+ex.right("rows shifted by a window", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    ramp = -torch.arange(1 - num_keys, num_keys).abs()
+    square = ramp.unfold(0, num_keys, 1).flip(0)[num_keys - num_queries :]
+    slopes = 256.0 ** (-torch.arange(1, num_heads + 1) / num_heads)
+    return slopes[:, None, None] * square
+''')
+ex.right("a list of lists", source='''
+def alibi_bias(num_heads, num_queries, num_keys):
+    rows = [[-abs(i - n) for n in range(num_keys)] for i in range(num_keys - num_queries, num_keys)]
+    slopes = [2 ** (-8 * h / num_heads) for h in range(1, num_heads + 1)]
+    return torch.tensor([[[slope * n for n in row] for row in rows] for slope in slopes])
+''')

@@ -239,3 +239,76 @@ def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
     return norm(x + torch.relu(h @ w_up) @ w_down, gain_ffn, not norm_first)
 """,
 )
+ex.right("two branches written out", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    D = x.shape[-1]
+    if norm_first:
+        h = F.layer_norm(x, (D,), weight=gain_attn)
+        x = x + torch.matmul(mix, torch.matmul(h, w_value))
+        h = F.layer_norm(x, (D,), weight=gain_ffn)
+        x = x + torch.matmul(F.relu(torch.matmul(h, w_up)), w_down)
+    else:
+        x = F.layer_norm(x + torch.matmul(mix, torch.matmul(x, w_value)), (D,), weight=gain_attn)
+        x = F.layer_norm(x + torch.matmul(F.relu(torch.matmul(x, w_up)), w_down), (D,), weight=gain_ffn)
+    return x
+''')
+ex.right("one helper for a layer with its residual", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def around(x, layer, gain):
+        if norm_first:
+            return x + layer(F.layer_norm(x, x.shape[-1:], gain))
+        return F.layer_norm(x + layer(x), x.shape[-1:], gain)
+
+    x = around(x, lambda h: mix @ h @ w_value, gain_attn)
+    return around(x, lambda h: torch.relu(h @ w_up) @ w_down, gain_ffn)
+''')
+ex.right("the gain after a plain norm", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    norm = lambda h: F.layer_norm(h, (h.shape[-1],))
+    h = norm(x) * gain_attn if norm_first else x
+    x = x + mix @ (h @ w_value)
+    x = x if norm_first else norm(x) * gain_attn
+    h = norm(x) * gain_ffn if norm_first else x
+    x = x + torch.where(h @ w_up > 0, h @ w_up, 0) @ w_down
+    return x if norm_first else norm(x) * gain_ffn
+''')
+ex.right("mean and variance by hand, einsum", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def norm(h, gain):
+        variance, mean = torch.var_mean(h, -1, correction=0, keepdim=True)
+        return (h - mean) / torch.sqrt(variance + 1e-5) * gain
+
+    def attn(h):
+        return torch.einsum("ts,...se->...te", mix, torch.einsum("...sd,de->...se", h, w_value))
+
+    def ffn(h):
+        return torch.einsum("...f,fd->...d", (h @ w_up).clamp(min=0), w_down)
+
+    if norm_first:
+        x = x + attn(norm(x, gain_attn))
+        return x + ffn(norm(x, gain_ffn))
+    x = norm(x + attn(x), gain_attn)
+    return norm(x + ffn(x), gain_ffn)
+''')
+ex.right("sequence by sequence", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    def one(x):
+        attn, ffn = lambda h: mix @ h @ w_value, lambda h: (h @ w_up).relu() @ w_down
+        for layer, gain in ((attn, gain_attn), (ffn, gain_ffn)):
+            x = x + layer(F.layer_norm(x, gain.shape, gain) if norm_first else x)
+            x = x if norm_first else F.layer_norm(x, gain.shape, gain)
+        return x
+
+    return torch.stack([one(row) for row in x])
+''')
+ex.right("linear layers", source='''
+def block(x, mix, w_value, w_up, w_down, gain_attn, gain_ffn, norm_first=True):
+    width = list(gain_attn.shape)
+    first = F.layer_norm(x, width, gain_attn) if norm_first else x
+    x = x + mix.matmul(F.linear(first, w_value.mT))
+    if not norm_first:
+        x = F.layer_norm(x, width, gain_attn)
+    second = F.layer_norm(x, width, gain_ffn) if norm_first else x
+    x = x + F.linear(F.linear(second, w_up.mT).relu(), w_down.mT)
+    return x if norm_first else F.layer_norm(x, width, gain_ffn)
+''')

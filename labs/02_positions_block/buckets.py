@@ -118,3 +118,61 @@ def distance_bucket(relative, num_buckets, max_distance):
     return d.clamp(max=e) + (d[..., None] >= borders).sum(-1)
 """,
 )
+ex.right("exact buckets put back with indexing", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    d, exact = (-relative).clamp(min=0), num_buckets // 2
+    share = torch.log(d.clamp(min=exact) / exact) / math.log(max_distance / exact)
+    bucket = exact + (share * (num_buckets - exact)).floor().long()
+    bucket = bucket.clamp(max=num_buckets - 1)
+    bucket[d < exact] = d[d < exact]
+    return bucket
+''')
+ex.right("arithmetic in place of where", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    exact = num_buckets // 2
+    d = torch.relu(-relative)
+    steps = (d.clamp(min=exact) / exact).log() / math.log(max_distance / exact) * (num_buckets - exact)
+    return torch.minimum(d.clamp(max=exact) + steps.long(), torch.full_like(d, num_buckets - 1))
+''')
+ex.right("a table of all distances", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    exact = num_buckets // 2
+    table = list(range(exact))
+    for d in range(exact, max_distance):
+        share = math.log(d / exact) / math.log(max_distance / exact)
+        table.append(exact + int((num_buckets - exact) * share))
+    table.append(num_buckets - 1)
+    table = torch.tensor(table, device=relative.device)
+    return table[(-relative).clamp(min=0, max=max_distance)]
+''')
+ex.right("as in the code of T5", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    n = torch.max(-relative, torch.zeros_like(relative))
+    max_exact = num_buckets // 2
+    is_small = n < max_exact
+    large = max_exact + (
+        torch.log(n.float() / max_exact) / math.log(max_distance / max_exact) * (num_buckets - max_exact)
+    ).clamp(min=0).to(torch.long)
+    large = torch.min(large, torch.full_like(large, num_buckets - 1))
+    return torch.where(is_small, n, large)
+''')
+ex.right("a base that is the ratio of neighbouring borders", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    exact = num_buckets // 2
+    d = relative.neg().clamp(0, max_distance)
+    log = torch.log2(d.double() / exact) / math.log2(max_distance / exact)
+    far = (exact + log.clamp(min=0) * (num_buckets - exact)).floor().clamp(max=num_buckets - 1)
+    return d * (d < exact) + far.long() * (d >= exact)
+''')
+ex.right("recursion over axes", source='''
+def distance_bucket(relative, num_buckets, max_distance):
+    if relative.dim():
+        return torch.stack([distance_bucket(r, num_buckets, max_distance) for r in relative])
+    d, exact = -relative, num_buckets // 2
+    if d <= 0:
+        return torch.zeros_like(d)
+    if d < exact:
+        return d
+    share = (d / exact).log() / math.log(max_distance / exact)
+    return (exact + ((num_buckets - exact) * share).floor().long()).clamp(max=num_buckets - 1)
+''')

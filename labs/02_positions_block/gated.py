@@ -155,3 +155,42 @@ def geglu(x, w_gate, w_up, w_down):
     return torch.einsum("...f,fd->...d", 0.5 * gate * torch.erfc(-gate / 2**0.5) * up, w_down)
 """,
 )
+ex.right("half of the product, matmul", source='''
+def geglu(x, w_gate, w_up, w_down):
+    gate = torch.matmul(x, w_gate)
+    gelu = 0.5 * gate * (1.0 + torch.special.erf(gate * 2**-0.5))
+    return torch.matmul(gelu * torch.matmul(x, w_up), w_down)
+''')
+ex.right("a helper for GELU", source='''
+def geglu(x, w_gate, w_up, w_down):
+    def gelu(h):
+        return h * (0.5 + 0.5 * torch.erf(h / 2**0.5))
+
+    return gelu(x @ w_gate) * (x @ w_up) @ w_down
+''')
+ex.right("einsum", source='''
+def geglu(x, w_gate, w_up, w_down):
+    gate = torch.einsum("...d,df->...f", x, w_gate)
+    up = torch.einsum("...d,df->...f", x, w_up)
+    return torch.einsum("...f,...f,fd->...d", gate * (1 + torch.erf(gate / math.sqrt(2))) / 2, up, w_down)
+''')
+ex.right("linear layers", source='''
+def geglu(x, w_gate, w_up, w_down):
+    gate, up = F.linear(x, w_gate.T), F.linear(x, w_up.T)
+    return F.linear(up * gate * torch.special.ndtr(gate), w_down.T)
+''')
+ex.right("unit by unit", source='''
+def geglu(x, w_gate, w_up, w_down):
+    out = 0
+    for f in range(w_down.shape[0]):
+        gate = x @ w_gate[:, f]
+        unit = gate * (1 + torch.erf(gate / math.sqrt(2))) / 2 * (x @ w_up[:, f])
+        out = out + unit[..., None] * w_down[f]
+    return out
+''')
+ex.right("as in the library's own formula, by erfc", source='''
+def geglu(x, w_gate, w_up, w_down):
+    gate = x.matmul(w_gate)
+    share = torch.special.erfc(-gate * math.sqrt(0.5)).div(2)
+    return (x.matmul(w_up) * share.mul(gate)).matmul(w_down)
+''')

@@ -189,3 +189,45 @@ def layer_norm(x, gain, bias, eps=1e-5):
     return torch.addcmul(bias.double(), gain.double(), centred / (length / D + eps) ** 0.5).to(x.dtype)
 """,
 )
+ex.right("mean and variance as sums", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    h, D = x.float(), x.shape[-1]
+    h = h - h.sum(-1, keepdim=True) / D
+    h = h / torch.sqrt((h * h).sum(-1, keepdim=True) / D + eps)
+    return (h * gain + bias).to(x.dtype)
+''')
+ex.right("population variance by var", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    h = x.to(torch.float32)
+    h = (h - torch.mean(h, dim=-1, keepdim=True)) / (h.var(-1, unbiased=False, keepdim=True) + eps) ** 0.5
+    return (gain.float() * h + bias.float()).type_as(x)
+''')
+ex.right("axes put back with unsqueeze", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    h = x.float()
+    mean, variance = h.mean(-1).unsqueeze(-1), h.var(-1, correction=0).unsqueeze(-1)
+    return torch.addcmul(bias.float(), (h - mean) * (variance + eps).rsqrt(), gain.float()).to(x.dtype)
+''')
+ex.right("a vector times itself, in double precision", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    h = x.double()
+    h = h - h.mean(-1, keepdim=True)
+    variance = h[..., None, :] @ h[..., None]
+    return (gain * (h * torch.rsqrt(variance[..., 0] / h.shape[-1] + eps)) + bias).to(x.dtype)
+''')
+ex.right("vector by vector", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    rows = []
+    for row in x.reshape(-1, x.shape[-1]):
+        h = row.float() - row.float().mean()
+        rows.append((gain * h / ((h**2).mean() + eps).sqrt() + bias).to(x.dtype))
+    return torch.stack(rows).view(x.shape)
+''')
+ex.right("a helper for the mean", source='''
+def layer_norm(x, gain, bias, eps=1e-5):
+    def mean(h):
+        return torch.einsum("...d->...", h)[..., None] / h.shape[-1]
+
+    h = x.float() - mean(x.float())
+    return (h.mul(torch.rsqrt(mean(h.pow(2)).add(eps))) * gain.float() + bias.float()).to(dtype=x.dtype)
+''')

@@ -137,3 +137,37 @@ def rms_norm(x, gain, eps=1e-6):
     return (h * torch.rsqrt(h.pow(2).sum(-1, keepdim=True) / x.shape[-1] + eps)).to(x.dtype) * gain
 """,
 )
+ex.right("torch.sqrt and pow", source='''
+def rms_norm(x, gain, eps=1e-6):
+    h = x.float()
+    return (h / torch.sqrt(torch.mean(h.pow(2), dim=-1, keepdim=True) + eps) * gain.float()).to(x.dtype)
+''')
+ex.right("an einsum for the square", source='''
+def rms_norm(x, gain, eps=1e-6):
+    h = x.to(torch.float32)
+    mean = torch.einsum("...d,...d->...", h, h).unsqueeze(-1) / h.shape[-1]
+    return (h * (mean + eps).rsqrt() * gain).type_as(x)
+''')
+ex.right("vector by vector", source='''
+def rms_norm(x, gain, eps=1e-6):
+    rows = [row / (row @ row / len(row) + eps) ** 0.5 for row in x.float().reshape(-1, x.shape[-1])]
+    return (torch.stack(rows).view(x.shape) * gain.float()).to(x.dtype)
+''')
+ex.right("the sum divided by the width", source='''
+def rms_norm(x, gain, eps=1e-6):
+    h = x.float()
+    scale = ((h * h).sum(dim=-1, keepdim=True) / x.size(-1)).add(eps).pow(-0.5)
+    return gain.mul(h).mul(scale).to(x.dtype)
+''')
+ex.right("a matrix of ones", source='''
+def rms_norm(x, gain, eps=1e-6):
+    h, D = x.double(), x.shape[-1]
+    mean = h.square() @ torch.full((D, D), 1 / D, dtype=h.dtype, device=x.device)
+    return (gain * h * torch.rsqrt(mean + eps)).to(x.dtype)
+''')
+ex.right("the axis put back with unsqueeze", source='''
+def rms_norm(x, gain, eps=1e-6):
+    h = x.float()
+    root = torch.sqrt(h.square().mean(-1) + eps)
+    return torch.div(gain * h, root.unsqueeze(-1)).to(x.dtype)
+''')

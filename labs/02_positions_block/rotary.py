@@ -170,3 +170,57 @@ def rotary(x, positions, base=10000.0):
     return x * angles.cos().to(x.dtype) + rotated * angles.sin().to(x.dtype)
 """,
 )
+ex.right("chunks and an outer product", source='''
+def rotary(x, positions, base=10000.0):
+    K = x.shape[-1]
+    theta = 1.0 / base ** (torch.arange(0, K, 2, device=x.device).float() / K)
+    angles = torch.outer(positions.float(), theta)
+    cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], -1)
+''')
+ex.right("a pair axis and a stack", source='''
+def rotary(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-torch.arange(half, device=x.device) / half)
+    c, s = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x.unflatten(-1, (2, half)).unbind(-2)
+    return torch.stack((a * c - b * s, a * s + b * c), dim=-2).flatten(-2)
+''')
+ex.right("einsum with a matrix for each plane", source='''
+def rotary(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    angles = positions[:, None] * base ** (-torch.arange(half, device=x.device) / half)
+    c, s = angles.cos(), angles.sin()
+    turn = torch.stack((torch.stack((c, -s)), torch.stack((s, c)))).to(x.dtype)
+    planes = x.reshape(*x.shape[:-1], 2, half)
+    return torch.einsum("ijtk,...tjk->...tik", turn, planes).reshape(x.shape)
+''')
+ex.right("filled in, position by position", source='''
+def rotary(x, positions, base=10000.0):
+    half = x.shape[-1] // 2
+    theta = base ** (-torch.arange(half, device=x.device) / half)
+    out = torch.empty_like(x)
+    for t in range(len(positions)):
+        cos, sin = (positions[t] * theta).cos().to(x.dtype), (positions[t] * theta).sin().to(x.dtype)
+        out[..., t, :half] = x[..., t, :half] * cos - x[..., t, half:] * sin
+        out[..., t, half:] = x[..., t, half:] * cos + x[..., t, :half] * sin
+    return out
+''')
+ex.right("the halves rolled past each other", source='''
+def rotary(x, positions, base=10000.0):
+    K = x.shape[-1]
+    j = torch.arange(K, device=x.device)
+    angles = positions[:, None] * base ** (-(j % (K // 2)) * 2 / K)
+    sign = torch.where(j < K // 2, -1.0, 1.0)
+    return x * angles.cos().to(x.dtype) + x.roll(K // 2, -1) * (sign * angles.sin()).to(x.dtype)
+''')
+ex.right("in float32 inside", source='''
+def rotary(x, positions, base=10000.0):
+    half = x.size(-1) // 2
+    h = x.to(torch.promote_types(x.dtype, torch.float32))
+    angles = positions.view(-1, 1) * torch.pow(base, -torch.arange(half, device=x.device) / half)
+    a, b = torch.split(h, half, dim=-1)
+    turned = (a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin())
+    return torch.cat(turned, dim=-1).to(x.dtype)
+''')

@@ -115,3 +115,47 @@ def shift_matrix(offset, d_model, base=10000.0):
     return torch.linalg.matrix_exp(offset * torch.block_diag(*omega[:, None, None] * step)).float()
 """,
 )
+ex.right("rotations in a list of blocks", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    blocks = []
+    for j in range(0, d_model, 2):
+        c, s = math.cos(offset * base ** (-j / d_model)), math.sin(offset * base ** (-j / d_model))
+        blocks.append(torch.tensor([[c, -s], [s, c]]))
+    return torch.block_diag(*blocks)
+''')
+ex.right("diagonals added", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    cos, sin = angles.cos().repeat_interleave(2), angles.sin()
+    beside = torch.stack((sin, torch.zeros_like(sin)), dim=1).flatten()[:-1]
+    return torch.diag(cos) + torch.diag(beside, -1) - torch.diag(beside, 1)
+''')
+ex.right("filled in with slices", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    angles = offset / base ** (torch.arange(0, d_model, 2) / d_model)
+    even, odd = torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)
+    matrix = torch.zeros(d_model, d_model)
+    matrix[even, even] = matrix[odd, odd] = torch.cos(angles)
+    matrix[odd, even] = torch.sin(angles)
+    matrix[even, odd] = -torch.sin(angles)
+    return matrix
+''')
+ex.right("complex numbers", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    turns = torch.exp(-1j * offset * base ** (-torch.arange(0, d_model, 2) / d_model))
+    one, i = torch.eye(2), torch.tensor([[0.0, 1.0], [-1.0, 0.0]])
+    return torch.block_diag(*[z.real * one + z.imag * i for z in turns])
+''')
+ex.right("a table of four axes", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    half = d_model // 2
+    angles = offset * base ** (-torch.arange(half) / half)
+    blocks = torch.stack((angles.cos(), -angles.sin(), angles.sin(), angles.cos()), 1).view(half, 2, 2)
+    return torch.einsum("hij,hg->higj", blocks, torch.eye(half)).reshape(d_model, d_model)
+''')
+ex.right("Kronecker products", source='''
+def shift_matrix(offset, d_model, base=10000.0):
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
+    return torch.kron(angles.cos().diag(), torch.eye(2)) + torch.kron(angles.sin().diag(), turn)
+''')

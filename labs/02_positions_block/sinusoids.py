@@ -139,3 +139,42 @@ def sinusoids(positions, d_model, base=10000.0):
     return table
 """,
 )
+ex.right("columns interleaved by reshape", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    i = torch.arange(d_model // 2, device=positions.device)
+    angles = positions.unsqueeze(1) / base ** (2 * i / d_model)
+    pairs = torch.cat((angles.sin().unsqueeze(2), angles.cos().unsqueeze(2)), dim=2)
+    return pairs.reshape(len(positions), -1)
+''')
+ex.right("cosine as a shifted sine", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    j = torch.arange(d_model, device=positions.device)
+    omega = base ** (-(j - j % 2) / d_model)
+    return torch.sin(positions[:, None] * omega + (j % 2) * math.pi / 2)
+''')
+ex.right("where chooses sine or cosine", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    j = torch.arange(d_model, device=positions.device)
+    angles = positions[:, None] * torch.pow(base, -(j // 2 * 2).float() / d_model)
+    return torch.where(j % 2 == 0, torch.sin(angles), torch.cos(angles))
+''')
+ex.right("the exponential of an imaginary number", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    omega = base ** (-torch.arange(0, d_model, 2, device=positions.device) / d_model)
+    turns = torch.polar(torch.ones(1, device=omega.device), positions[:, None] * omega)
+    return torch.stack((turns.imag, turns.real), dim=-1).flatten(-2)
+''')
+ex.right("one column at a time", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    columns = []
+    for i in range(0, d_model, 2):
+        angles = positions * base ** (-i / d_model)
+        columns += [torch.sin(angles), torch.cos(angles)]
+    return torch.stack(columns, dim=1)
+''')
+ex.right("einsum, in double precision", source='''
+def sinusoids(positions, d_model, base=10000.0):
+    steps = torch.arange(0, d_model, 2, dtype=torch.float64, device=positions.device)
+    angles = torch.einsum("t,i->ti", positions.double(), base ** (-steps / d_model))
+    return torch.stack([angles.sin(), angles.cos()], dim=2).view(len(positions), d_model).float()
+''')

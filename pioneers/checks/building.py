@@ -48,6 +48,7 @@ class Draft:
         seed: the seed of the public probes; that of the hidden ones is made from the number.
         wrongs: the wrong answers added so far.
         rights: the right answers added so far.
+        equivalents: changed right answers that are right too, with the reason.
         mistakes: the named mistakes added so far.
         laws: the laws added so far.
         edits: the edits of the wrong answers added so far, with the names of their mistakes.
@@ -65,6 +66,7 @@ class Draft:
     seed: int = 0
     wrongs: list[Wrong] = field(default_factory=list)
     rights: list[Right] = field(default_factory=list)
+    equivalents: dict[str, str] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
     laws: list[Law] = field(default_factory=list)
     edits: list[tuple[str, Edit]] = field(default_factory=list)
@@ -195,6 +197,17 @@ class Draft:
         """
         answers = self._answers([edit] if edit else [], source)
         self.links.append((keys.split(), answers[0] if answers else ""))
+
+    def equivalent(self, reason: str, *edits: Edit, of: str = "") -> None:
+        """Say why mutants are as right as what they were made from.
+
+        Args:
+            reason: one sentence.
+            edits: the changes that made them.
+            of: how the right answer is written that they were made from; by default, the reference.
+        """
+        source = next(right.source for right in self.rights if right.how == of) if of else self.answer
+        self.equivalents |= {edited(source, edit): reason for edit in edits}
 
     def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
         answers = [edited(self.answer, edit) for edit in edits] + ([source.strip() + "\n"] if source else [])

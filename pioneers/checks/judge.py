@@ -54,7 +54,7 @@ def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Fail
         failure = _judge_law(exercise, law, run, cases)
         if failure:
             return failure
-    return _judge_device(exercise, run, probes)
+    return judge_device(exercise, run, probes)
 
 
 def _failure(exercise: Exercise, what: tuple[str, ...], symptom: Symptom) -> Failure:
@@ -209,7 +209,7 @@ def _judge_law(exercise: Exercise, law: Law, run: Run, cases: tuple[Case, ...]) 
     return _failure(exercise, lines, Symptom("law", seen[-1], cases, law, sides))
 
 
-def _judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
+def judge_device(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
     """Return a failure if the answer makes tensors on the CPU although its inputs are on another device.
 
     PyTorch's meta device has shapes but no numbers, and every machine has it. Anything else that fails

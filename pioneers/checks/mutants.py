@@ -1,0 +1,126 @@
+"""Change an answer in one place at a time: mistakes that the checks must notice, by nobody in particular.
+
+>>> [mutant.source for mutant in mutants("def two(x): return x + 1")][:3]
+['def two(x): pass', 'def two(x): return (x + 1).detach()', 'def two(x): return (x + 1).float()']
+"""
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pioneers.checks.building import Draft
+from pioneers.checks.edits import define
+from pioneers.checks.exercise import Case, Exercise
+from pioneers.checks.judge import STAGES, expected, first_failure, judge_device
+from pioneers.checks.operators import OPERATORS
+from pioneers.checks.run import runner
+
+
+class Mutant(NamedTuple):
+    """An answer with one change.
+
+    Attributes:
+        operator: what was done to it, in a few words.
+        source: the changed answer.
+    """
+
+    operator: str
+    source: str
+
+
+def mutants(source: str) -> list[Mutant]:
+    """Return every answer that differs from ``source`` by one operator in one place, none of them twice."""
+    seen, found, tree = {normal(source)}, [], ast.parse(source)
+    parameters = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    for node in _nodes(tree):
+        for name, kinds, operator in OPERATORS:
+            for new in operator(node, parameters) if isinstance(node, kinds) else ():
+                text = _spliced(source, node, new)
+                form = normal(text)
+                if form and form not in seen:
+                    seen.add(form)
+                    found.append(Mutant(name, text))
+    return found
+
+
+def mutants_of(draft: Draft) -> list[Mutant]:
+    """Return the mutants of an exercise: of its reference, and of the first of its other right answers.
+
+    Where no input is a real number, the gradient cannot be cut, and the type is that of the result.
+    """
+    found = [mutant for source in (draft.answer, draft.rights[0].source) for mutant in mutants(source)]
+    exercise, probes = draft.finished(), [*draft.probes(), *draft.probes(hidden=True)]
+    if any(probe.dtype for probe in probes):
+        return found
+    types = {str(expected(exercise, probe).tensor.dtype) for probe in probes}
+    same = {"torch.float32": ".float()", "torch.int64": ".long()"}.get(types.pop(), "")
+    return [
+        mutant for mutant in found
+        if mutant.operator != "the gradient cut"
+        and not (mutant.operator == "another type" and not types and mutant.source.endswith(f"{same}\n"))
+    ]  # fmt: skip
+
+
+def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:
+    """Return a function that tells whether a mutant passes every probe, public and hidden, and keeps every law."""
+    probes = [*exercise.probes(), *exercise.hidden()]
+    wanted = [expected(exercise, probe) for probe in probes]
+    unnamed = replace(exercise, mistakes=())
+
+    def survives(mutant: Mutant) -> bool:
+        try:
+            answer = define(exercise.key, mutant.source)
+        except Exception:
+            return False
+        run = runner(answer, exercise)
+        for probe, want in zip(probes, wanted, strict=True):
+            case = Case(probe, run(probe), want)
+            if any(look(case) for look in STAGES.values()):
+                return False
+        return not first_failure(unnamed, run, []) and not judge_device(unnamed, run, probes)
+
+    return survives
+
+
+def normal(source: str) -> str:
+    """Return a form of ``source`` in which only the code counts; empty if it does not compile."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            compile(source, "mutant", "exec")
+    except (SyntaxError, ValueError):
+        return ""
+    return ast.dump(ast.parse(source))
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield statements and expressions in their order, without annotations, defaults and docstrings."""
+    hints = (getattr(tree, "returns", None), getattr(tree, "annotation", None))
+    for child in ast.iter_child_nodes(tree):
+        text = isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant)
+        strict = isinstance(child, ast.keyword) and child.arg == "strict"
+        if text or strict or child in hints or isinstance(child, ast.arguments | ast.JoinedStr):
+            continue
+        if isinstance(child, ast.stmt | ast.expr):
+            yield child
+        yield from _nodes(child)
+
+
+def _spliced(source: str, node: Any, new: ast.AST) -> str:
+    """Put the code of ``new`` in the place of ``node``, in brackets where they are needed."""
+    lines = source.encode().splitlines(keepends=True)
+    start, end = (
+        sum(map(len, lines[: line - 1])) + column
+        for line, column in ((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset))
+    )
+    text = ast.unparse(new).replace("\n", "\n" + " " * node.col_offset)
+
+    def put(text: str) -> str:
+        return (source.encode()[:start] + text.encode() + source.encode()[end:]).decode()
+
+    if isinstance(new, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.Compare | ast.IfExp | ast.Lambda):
+        bracketed = put(f"({text})")
+        return put(text) if normal(put(text)) == normal(bracketed) else bracketed
+    return put(text)
