@@ -27,11 +27,16 @@ ROW = torch.tensor([[True, False, True, True, False, True, False]])
 
 
 @ex.maker
-def vectors(normal, mask, lead=(2,), T=3, S=5, K=7, V=3, dtype=torch.float32, loud=False):
-    """Queries, keys and values; where it is ``loud``, key 1 is like query 0, from which the mask hides it."""
+def vectors(normal, mask, lead=(2,), T=3, S=5, K=7, V=3, dtype=torch.float32, loud=False, low=False):
+    """Queries, keys and values; where it is ``loud``, key 1 is like query 0, from which the mask hides it.
+
+    ``low`` makes all scores lower than -15,000.
+    """
     q, k, v = (normal(*lead, *axes, dtype=dtype) for axes in ((T, K), (S, K), (S, V)))
     if loud:
         k[:, 1] = 200 * q[:, 0]
+    if low:
+        q, k = 80 + q / 100, k / 100 - 80
     return {"q": q, "k": k, "v": v, "mask": mask}
 
 
@@ -43,6 +48,7 @@ ex.probe("everything visible", mask=torch.ones(3, 5).bool(), lead=(1,))
 ex.probe("half precision, and a query with nothing to attend to", mask=EMPTY, dtype=torch.float16)
 ex.probe("double precision", mask=SCATTERED, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", mask=SCATTERED, strided=True)
+ex.probe("all visible scores far below zero", mask=SCATTERED, low=True, dtype=torch.float64)
 SIZES = {"lead": (5, 2), "T": 3, "S": 7, "K": 11, "V": 13}
 ex.hidden("a random mask per sequence", mask=RANDOM, **SIZES)
 ex.hidden("nothing visible to anybody", mask=torch.zeros(3, 7).bool(), **SIZES)
@@ -73,6 +79,12 @@ def padding_changed(run, probe):
 
 FILL, ZEROS = "scores.masked_fill(~mask, -math.inf)", "weights.masked_fill(~mask, 0.0)"
 UNFILLED = (ZEROS, "weights")
+ex.wrong(
+    "a finite number in place of minus infinity",
+    "Where the visible scores are as low as this number, the hidden keys win: fill with -math.inf.",
+    *((FILL, f"scores.masked_fill(~mask, {fill})") for fill in ("-30.0", "-100.0", "-1e4")),
+    believes="-1e4 is low enough, and safe in half precision",
+)
 ex.wrong(
     "masked after the softmax",
     "The hidden keys have already taken their share, so the weights that remain no longer sum to one.",
@@ -215,6 +227,6 @@ ex.right("keys along the rows", source='''
 def masked_attention(q, k, v, mask):
     hidden = ~mask.mT
     scores = torch.einsum("...sk,...tk->...st", k, q / math.sqrt(q.shape[-1]))
-    weights = torch.nn.functional.softmax(scores.masked_fill(hidden, -math.inf), dim=-2).masked_fill(hidden, 0.0)
+    weights = torch.softmax(scores.masked_fill(hidden, -math.inf), dim=-2).masked_fill(hidden, 0.0)
     return torch.einsum("...st,...sv->...tv", weights, v)
 ''')

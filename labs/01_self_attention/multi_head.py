@@ -34,10 +34,12 @@ ex = exercise(
 
 
 @ex.maker
-def layer(normal, B, T, D, H, K, dtype=torch.float32, **mask):
-    """H heads of width K, with weights that keep the variance of ``x``."""
+def layer(normal, B, T, D, H, K, dtype=torch.float32, low=False, **mask):
+    """H heads of width K, with weights that keep the variance of ``x``, and all scores ``low`` if wished."""
     args = {"x": normal(B, T, D, dtype=dtype)}
     args |= {w: normal(D, H * K, dtype=dtype) / D**0.5 for w in ("w_q", "w_k", "w_v")}
+    if low:
+        args |= {"w_q": 200 * args["w_q"].abs(), "w_k": -200 * args["w_k"].abs(), "x": 1 + args["x"] / 100}
     return args | {"w_o": normal(H * K, D, dtype=dtype) / (H * K) ** 0.5, "num_heads": H} | mask
 
 
@@ -57,6 +59,7 @@ ex.hidden("7 heads of width 3", B=2, T=5, D=11, H=7, K=3)
 ex.hidden("3 heads, causal", B=1, T=7, D=11, H=3, K=7, mask=LOWER)
 EACH = torch.stack((LOWER, LOWER.T, LOWER | LOWER.T))
 ex.hidden("one mask per head", B=2, T=7, D=11, H=3, K=7, mask=EACH)
+ex.hidden("scores far below zero", B=2, T=7, D=11, H=3, K=5, mask=LOWER, low=True, dtype=torch.float64)
 
 
 @ex.law(
@@ -252,7 +255,8 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
 ''')
 ex.right("the softmax by hand, linear layers", source='''
 def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
-    q, k, v = (torch.stack(torch.nn.functional.linear(x, w.T).chunk(num_heads, -1), 1) for w in (w_q, w_k, w_v))
+    projected = (torch.nn.functional.linear(x, w.T) for w in (w_q, w_k, w_v))
+    q, k, v = (torch.stack(h.chunk(num_heads, -1), 1) for h in projected)
     scores = torch.einsum("bhtk,bhsk->bhts", q, k) / q.shape[-1] ** 0.5
     if mask is not None:
         scores = torch.where(mask, scores, -math.inf)

@@ -29,6 +29,8 @@ ex.probe("scores around 1000", shape=(5, 7), dim=1, size=20, shift=1000)
 ex.probe(
     "rows on very different scales", shape=(3, 7), dim=-1, shift=torch.tensor([[-900.0], [0.0], [900.0]]),
 )
+APART = torch.tensor([0.0, 1000.0, -1000.0])
+ex.probe("scores 1000 apart in one row, the largest not the first", shape=(2, 3), dim=1, shift=APART)
 ex.probe("double precision", shape=(5, 3), dim=0, dtype=torch.float64)
 ex.probe("bfloat16", shape=(3, 7), dim=0, dtype=torch.bfloat16)
 ex.probe("a single number", shape=(1,), dim=0)
@@ -58,6 +60,12 @@ ex.wrong(
     "no maximum subtracted",
     "exp overflows above 88 in float32; subtract the largest score first, which changes nothing else.",
     (RAISED, "x.exp()"), believes="the formula can be typed in as it stands",
+)
+ex.wrong(
+    "another number than the maximum subtracted",
+    "Only the largest score of a slice makes sure that no exponent is above 0.",
+    (TOP, "x.mean(dim, keepdim=True)"), (TOP, "x.median(dim, keepdim=True).values"),
+    (TOP, "x.narrow(dim, 0, 1)"), believes="it need only be about as large as the scores",
 )
 ex.wrong(
     "dim is ignored",

@@ -49,6 +49,7 @@ ex.probe("numbers with gaps in memory", B=2, T=3, D=5, F=7, strided=True, norm_f
 PLAIN = {"B": 3, "T": 7, "D": 11, "F": 5, "shift": 0.0, "causal": False, "size": 0.5}
 ex.hidden("pre-norm, a large stream", **PLAIN, scale=30.0, norm_first=True)
 ex.hidden("post-norm, a small stream", **PLAIN, scale=0.1, norm_first=False)
+ex.hidden("post-norm, double precision", **PLAIN, norm_first=False, dtype=torch.float64)
 
 
 @ex.law(

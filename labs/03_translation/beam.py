@@ -74,6 +74,14 @@ ex.probe(
     "other ids for start, stop and padding", log_probs=table(388, 7, (6, 4)), num_beams=3, alpha=0.6,
     start_id=6, stop_id=3, pad_id=4, max_new_tokens=5,
 )
+ex.probe(
+    "a text that a further step would improve", log_probs=table(388, 5).add(-0.01), num_beams=2, alpha=3.0,
+    max_new_tokens=1,
+)
+ex.probe(
+    "very unlikely texts", log_probs=(4e4 * normals(3802)(6, 6)).log_softmax(-1), num_beams=3, alpha=0.6,
+    max_new_tokens=4,
+)
 normal = normals(3801)
 for number, (V, k, alpha) in enumerate([(5, 2, 0.6), (11, 5, 1.0), (7, 3, 3.0), (13, 2, 0.0), (4, 3, 2.0)]):
     ex.hidden(

@@ -37,9 +37,10 @@ ex.probe("a sentence too short for a run of four", found=SHORT, wanted=((1, 2, 3
 ex.probe("no run of four words is right", found=((1, 2, 3, 5, 4),), wanted=((1, 2, 3, 4, 5),))
 ex.probe("word for word", found=SAME, wanted=SAME)
 ex.probe("half of every sentence", found=HALF, wanted=DOUBLE)
+ex.probe("all of it right, but too short for a run of four", found=((1, 2, 3),), wanted=((1, 2, 3),))
 LONG = ((1, 2, 3, 4, 5, 6, 7, 8), (2, 2, 2, 2, 2), (9,))
 ex.hidden("three sentences", found=LONG, wanted=((1, 2, 3, 4, 5, 9, 9), (2, 2, 2, 7, 2, 2), (9, 9)))
-ex.hidden("too short for any run of four", found=((1, 2, 3),), wanted=((1, 2, 3),))
+ex.hidden("a single word", found=((7,),), wanted=((7,),))
 ex.hidden("nothing in common", found=((1, 2, 3, 4, 5),), wanted=((6, 7, 8, 9, 10),))
 
 

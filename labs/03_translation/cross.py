@@ -30,10 +30,13 @@ ex = exercise(
 
 
 @ex.maker
-def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.float32):
-    """Streams of the decoder and the encoder of a given ``size``, matrices of size 1."""
+def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.float32, low=False):
+    """Streams of decoder and encoder of a given ``size``, matrices of size 1; or all scores are ``low``."""
     args = {"x": size * normal(B, T, D), "memory": size * normal(B, S, D), "w_q": normal(D, K)}
     args |= {"w_k": normal(D, K), "w_v": normal(D, Kv)}
+    if low:
+        args |= {name: 100 + args[name] / 100 for name in ("x", "memory")}
+        args |= {"w_q": args["w_q"].abs(), "w_k": -args["w_k"].abs()}
     return {name: x.to(dtype) for name, x in args.items()} | {"lengths": torch.tensor(lengths)}
 
 
@@ -44,6 +47,7 @@ ex.probe("as many target tokens as source tokens", B=3, T=5, S=5, lengths=[4, 5,
 ex.probe("no padding, a batch of one, one target token", B=1, T=1, S=4, lengths=[4])
 ex.probe("double precision", B=2, T=3, S=5, lengths=[3, 5], dtype=torch.float64)
 ex.probe("numbers with gaps in memory", B=2, T=3, S=5, lengths=[4, 2], strided=True)
+ex.probe("all scores far below zero", B=2, T=3, S=5, lengths=[2, 4], low=True, dtype=torch.float64)
 WIDE = {"D": 11, "K": 5, "Kv": 3}
 ex.hidden("keys wider than values", B=3, T=2, S=7, lengths=[1, 7, 4], size=1, **WIDE)
 ex.hidden("as long as the source, large scores", B=2, T=5, S=5, lengths=[5, 3], size=5, **WIDE)

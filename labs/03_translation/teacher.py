@@ -32,6 +32,7 @@ ex.probe(
 )
 ex.probe("a batch of one", target_ids=[[11, 13, 12]], start_id=2, stop_id=1, pad_id=3)
 ex.probe("a row of nothing but padding", target_ids=[[5, 4], [0, 0]])
+ex.probe("stop and padding are the same token", target_ids=[[5, 4], [7, 0]], stop_id=0)
 ex.hidden("another padding", target_ids=ROWS, start_id=0, stop_id=1, pad_id=7)
 ex.hidden("one column", target_ids=[[4], [0]], start_id=2, stop_id=3)
 ex.hidden("start and stop are one", target_ids=ROWS, start_id=13, stop_id=13, pad_id=7)

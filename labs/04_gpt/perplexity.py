@@ -18,8 +18,8 @@ ex.reference = torch.no_grad()(ex.reference)  # a measure is not trained on: no 
 
 
 @ex.maker
-def measured(normal, num_tokens, **given):
-    return {"losses": 1.5 + normal(len(num_tokens)).abs(), "num_tokens": num_tokens} | given
+def measured(normal, num_tokens, dtype=torch.float32, **given):
+    return {"losses": 1.5 + normal(len(num_tokens), dtype=dtype).abs(), "num_tokens": num_tokens} | given
 
 
 ex.probe("a long window and a short one", num_tokens=[127, 5], num_characters=431)
@@ -27,6 +27,7 @@ ex.probe("a single window", num_tokens=[17], num_characters=53)
 ex.probe("many windows, the last of one token", num_tokens=[31, 31, 31, 31, 1], num_characters=389)
 ex.probe("fewer characters than tokens", num_tokens=[7, 13, 3], num_characters=19)
 ex.probe("numbers with gaps in memory", num_tokens=[3, 29], num_characters=101, strided=True)
+ex.probe("double precision", num_tokens=[11, 7], num_characters=59, dtype=torch.float64)
 HARD = [2.25, 1.5, 3.125, 6.5]
 ex.hidden("a last window that is hard", losses=HARD, num_tokens=[64, 64, 64, 3], num_characters=811)
 ex.hidden("a perfect model", losses=[0.0, 0.0], num_tokens=[64, 3], num_characters=97)

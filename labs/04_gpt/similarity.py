@@ -43,6 +43,11 @@ ex.probe("a batch of one", first=[[1, 2, 3]], second=[[4]], D=3, C=2)
 ex.probe("one score for each pair", first=[[5], [6, 7, 8]], second=[[1, 2], [9, 3, 4, 5]], D=11, C=1)
 ex.probe("double precision", **UNEQUAL, D=5, C=3, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", **UNEQUAL, D=3, C=5, strided=True)
+MIXED = [[[9, 0, 8, 5, 3, 0], [9, 5, 8, 0, 3, 0]], [[9, 7, 8, 3, 0, 0], [9, 6, 8, 0, 7, 3]]]
+ex.probe(
+    "0 within the texts, an extract token that is not the largest, one order longer than the other",
+    input_ids=torch.tensor(MIXED), extract_id=3, D=5, C=2,
+)
 ROWS = [[7, 2, 8, 3, 9, 0], [7, 3, 8, 2, 9, 0], [7, 8, 1, 9, 0, 0], [7, 1, 8, 9, 0, 0]]
 IDS = torch.tensor(ROWS).view(2, 2, 6)
 ex.hidden("an empty text", input_ids=IDS, extract_id=9, D=13, C=4)

@@ -1,5 +1,7 @@
 """Exercise 4.5: top-p, or nucleus: from logits (..., V) to the distribution that is drawn from."""
 
+import math
+
 import torch
 
 from pioneers.checks.building import exercise
@@ -36,6 +38,9 @@ ex.probe("a very small p", shape=(2, 5), p=1e-4)
 ex.probe("some tokens excluded before", shape=(2, 7), excluded=(1, 4, 6), p=0.8)
 ex.probe("double precision", shape=(3, 7), p=0.55, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", shape=(2, 3, 5), p=0.65, strided=True)
+HALVES = -math.log(2) * torch.tensor([[2, 1, 3, 3]])  # the shares are exactly 1/4, 1/2, 1/8 and 1/8
+ex.probe("a sum of exactly p", logits=HALVES, p=0.75)
+ex.probe("logits lower than any finite fill", logits=[[-30_001.0, -30_000.0, -30_003.0, -30_004.0]], p=0.7)
 ex.hidden("four axes", shape=(2, 1, 3, 19), scale=2.0, p=0.85)
 ex.hidden("one token has it all", logits=[[0.0, 50.0, 1.0], [9.0, -9.0, 8.0]], p=0.95)
 ex.hidden("a vocabulary of one", shape=(3, 1), scale=1.0, p=0.5)

@@ -58,6 +58,7 @@ ex.probe(
 ex.probe("double precision", targets=SOME, D=5, V=11, dtype=torch.float64)
 ex.probe("half precision", targets=SOME, D=5, V=11, size=0.5, dtype=torch.float16)
 ex.probe("numbers with gaps in memory", targets=SOME, D=3, V=13, strided=True)
+ex.probe("nothing is asked for, in double precision", targets=[[_, _]], D=3, V=5, dtype=torch.float64)
 MIXED = [[_, 3, 0, 6, _], [_] * 5, [1, _, _, 0, _]]
 ex.hidden("rows with and without gaps", targets=MIXED, D=11, V=7, elsewhere=(ALL, 0.0))
 ex.hidden("small differences", targets=[[5, _, 5, 2]], D=3, V=7, size=0.01, elsewhere=(ALL, 0.0))

@@ -1,5 +1,7 @@
 """Exercise 5.1: the row that BERT reads, ``[CLS] a [SEP] b [SEP]``, its segments and its padding."""
 
+import torch
+
 from pioneers.checks.building import exercise
 
 ANSWER = '''
@@ -42,6 +44,10 @@ ex.probe("two long texts, an odd room", a=[11, 12, 13, 14, 15, 16], b=[21, 22, 2
 ex.probe("one text", a=[7, 5, 11], max_seq_len=7)
 ex.probe("one text, too long", a=[11, 12, 13, 14, 15], max_seq_len=5)
 ex.probe("other special tokens", a=[7, 5], b=[13], max_seq_len=11, cls_id=101, sep_id=102, pad_id=1)
+EMPTY = torch.tensor([], dtype=torch.long)
+ex.probe("a second text that is empty", a=[7, 5, 11], b=EMPTY, max_seq_len=8)
+ex.probe("room for no token at all", a=[7, 5], b=[11, 13], max_seq_len=3)
+ex.probe("a text that holds the id of the padding", a=[7, 0, 5], b=[0, 9], max_seq_len=9)
 IDS = {"cls_id": 61, "sep_id": 67, "pad_id": 5}
 LONG, LONGER = [11, 12, 13, 14, 15, 16], [21, 22, 23, 24, 25, 26, 27]
 ex.hidden("nearly equal lengths, an even room", a=LONG, b=LONGER, max_seq_len=11, **IDS)

@@ -67,6 +67,7 @@ ex.hidden(
 )
 ex.hidden("thirteen rows", B=13, T=17, wide=4, max_length=5, tau=-30.0)
 ex.hidden("a margin in between", B=13, T=7, wide=4, max_length=3, tau=4.0)
+ex.hidden("scores lower than any finite fill", **PLAIN, shift=-30_000.0, tau=-1e9)
 ex.hidden("a batch of one", B=1, T=11, wide=4, max_length=7, tau=-20.0)
 
 

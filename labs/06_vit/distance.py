@@ -23,13 +23,14 @@ ex = exercise(
     "6.8", ANSWER, points=10, minutes=14, difficulty=2, reread="sec-vit-distance",
     equation="eq-attention-distance",
 )
+ex.shares = ("weights",)
 
 
 @ex.maker
-def attention(normal, B, H, grid, patch_size, sharp=1.0):
+def attention(normal, B, H, grid, patch_size, sharp=1.0, dtype=torch.float32):
     """Weights of patches in a ``grid`` of (rows, columns)."""
     T = 1 + grid[0] * grid[1]
-    weights = (sharp * normal(B, H, T, T, dtype=torch.float64)).softmax(-1).float()
+    weights = (sharp * normal(B, H, T, T, dtype=torch.float64)).softmax(-1).to(dtype)
     return {"weights": weights, "columns": grid[1], "patch_size": patch_size}
 
 
@@ -40,14 +41,15 @@ ex.probe("one image, one head", B=1, H=1, grid=(2, 3), patch_size=5)
 ex.probe("one row of patches", B=2, H=3, grid=(1, 7), patch_size=3)
 ex.probe("sharp weights, patches of one pixel", B=2, H=3, grid=(3, 2), patch_size=1, sharp=4.0)
 ex.probe("numbers with gaps in memory", B=2, H=3, grid=(2, 3), patch_size=5, strided=True)
+ex.probe("double precision", B=2, H=3, grid=(3, 2), patch_size=3, dtype=torch.float64)
 ex.hidden("seven columns", B=3, H=2, grid=(2, 7), patch_size=13, sharp=2.0)
 ex.hidden("one column", B=2, H=5, grid=(5, 1), patch_size=2)
 
 
 @ex.law("what the class token gets changes nothing", "The distance is that among patches.")
 def blind_to_class_token(run, probe):
-    weights = probe.args["weights"].clone()
-    weights[..., 0], weights[:, :, 1:, 1:] = 0.5, 0.3 * weights[:, :, 1:, 1:]
+    rest = probe.args["weights"][..., 1:]
+    weights = torch.cat((torch.full_like(rest[..., :1], 0.5), rest / 2 / rest.sum(-1, keepdim=True)), dim=-1)
     return run(probe.having("law", weights=weights)), run(probe)
 
 
@@ -164,8 +166,17 @@ def attention_distance(weights, columns, patch_size):
     total = 0
     for q in range(N):
         row = weights[:, :, 1 + q, 1:]
-        lengths = torch.tensor([math.dist(places[q], place) for place in places]).to(weights)
+        lengths = weights.new_tensor([math.dist(places[q], place) for place in places])
         total = total + (row * lengths).sum(-1) / row.sum(-1)
     return total.mean(0) / N
 """,
 )
+ex.right("divided by what the class token leaves", source='''
+def attention_distance(weights, columns, patch_size):
+    shares = weights[:, :, 1:, 1:] / (1 - weights[:, :, 1:, :1])
+    n = torch.arange(shares.shape[-1], device=weights.device)
+    row, column = n // columns, n % columns
+    steps = (row[:, None] - row) ** 2 + (column[:, None] - column) ** 2
+    pixels = patch_size * steps.to(weights.dtype).sqrt()
+    return torch.einsum("bhqk,qk->h", shares, pixels) / (len(n) * len(weights))
+''')

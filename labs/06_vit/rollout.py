@@ -18,6 +18,7 @@ def rollout(weights: Tensor, residual: float = 0.5) -> Tensor:
 ex = exercise(
     "6.9", ANSWER, points=11, minutes=16, difficulty=3, reread="sec-vit-rollout", equation="eq-rollout"
 )
+ex.shares = ("weights",)
 
 
 @ex.maker
@@ -190,3 +191,21 @@ def rollout(weights, residual=0.5):
     return F.normalize(mixed[:, 0, 1:], p=1, dim=-1)
 """,
 )
+ex.right("each layer made to sum to one again", source='''
+def rollout(weights, residual=0.5):
+    T = weights.shape[-1]
+    eye = torch.eye(T, dtype=weights.dtype, device=weights.device)
+    mixed = eye
+    for layer in weights:
+        a = residual * eye + (1 - residual) * layer.mean(1)
+        mixed = a / a.sum(-1, keepdim=True) @ mixed
+    return mixed[:, 0, 1:] / mixed[:, 0, 1:].sum(-1, keepdim=True)
+''')
+ex.right("divided by what the class token leaves", source='''
+def rollout(weights, residual=0.5):
+    T = weights.shape[-1]
+    mixed = torch.eye(T, dtype=weights.dtype, device=weights.device)
+    for layer in weights.mean(2):
+        mixed = residual * mixed + (1 - residual) * layer @ mixed
+    return mixed[:, 0, 1:] / (1 - mixed[:, :1, 0])
+''')

@@ -54,6 +54,8 @@ ex.probe("seeds of which one begins like another", rows=ALIKE, seeds=(1, 11, 3),
 ex.probe("nothing missing", rows=WHOLE, seeds=(2, 3, 5))
 ex.probe("an accuracy of zero is a number", rows=[("1-D", 1, 150, 0.0)], seeds=(1, 2), arms=("1-D",))
 ex.probe("a run begun again after it was done", rows=[*SOME, ("none", 3, 150, None)], seeds=(3, 5, 11))
+ENDED = '{"arm": "2-D", "seed": 5, "steps": 150, "accuracy": 1}'
+ex.probe("a last line that is whole, an accuracy that is a whole number", rows=[*SOME, ENDED], seeds=(3, 5))
 FOUR = {"arms": ("learned", "sinusoids", "rotary", "none"), "steps": 300}
 ROWS = [("rotary", 13, 300, 0.5), ("none", 1, 300, 0.25), ("learned", 13, 300, 0.75)]
 ROWS += [("learned", 1, 300, None)]

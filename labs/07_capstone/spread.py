@@ -42,6 +42,7 @@ ex.probe("lost runs, their scores zero", A=3, S=7, lost=((0, 1), (0, 6), (2, 0))
 ex.probe("lost runs, their scores something else", A=2, S=5, lost=((0, 0), (1, 2), (1, 3), (1, 4)), junk=7.0)
 ex.probe("double precision", A=2, S=3, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", A=3, S=5, strided=True)
+ex.probe("lost runs, their scores no number", A=2, S=5, lost=((0, 3), (1, 0), (1, 1)), junk=torch.nan)
 normal = normals(7501)
 mostly = normal(7, 5) < 1.2
 mostly[:, :2] = True

@@ -26,11 +26,12 @@ PADDED = "padding that holds minus infinity"
 
 
 @ex.maker
-def sampled(normal, lengths, advantages, T=7, prompt=1, size=0.4, clip=0.2, dtype=torch.float32, **given):
+def sampled(normal, lengths, advantages, T=7, prompt=1, size=0.4, clip=0.2, dtype=torch.float32, far=0.0,
+            **given):
     """``lengths`` are those of the answers, which begin behind ``prompt`` tokens; no ratio is at a limit."""
     place = torch.arange(T)
     answer = (place >= prompt) & (place < prompt + torch.tensor(lengths)[:, None])
-    old = -normal(*answer.shape).abs() - 0.05
+    old = -normal(*answer.shape).abs() - 0.05 - far
     change = size * normal(*answer.shape)
     for limit in (1 - clip, 1 + clip):
         change = torch.where((change.exp() - limit).abs() < 0.01, change + 0.05, change)
@@ -53,6 +54,7 @@ ex.probe(PADDED, lengths=[3, 5], advantages=[1.2, -0.8], elsewhere=-torch.inf)
 ex.probe("double precision", lengths=[6, 3], advantages=[0.7, -1.1], dtype=torch.float64)
 ex.probe("half precision", lengths=[6, 3, 4], advantages=[0.7, -1.1, 0.3], dtype=torch.float16)
 ex.probe("numbers with gaps in memory", lengths=[5, 2], advantages=[-0.9, 1.6], strided=True)
+ex.probe("tokens of which neither model thought", lengths=[6, 3], advantages=[0.7, -1.1], far=200.0)
 ex.hidden("seven answers", lengths=[9, 1, 3, 12, 7, 2, 5], advantages=[1.0, -1.0, 0.5, 0.7, -0.2, 2.0, -1.5],
           T=13)
 ex.hidden("an empty answer", lengths=[4, 0], advantages=[0.5, 3.0], elsewhere=-torch.inf)
@@ -143,6 +145,11 @@ ex.wrong(
     "logarithms divided by each other",
     "The ratio is of the probabilities: exp of the difference of their logarithms.",
     (RATIO, "new[answer] / old[answer].detach()"), believes="a ratio of logarithms",
+)
+ex.wrong(
+    "exp before the division",
+    "The probabilities of unlikely tokens underflow to 0, and 0/0 is NaN: subtract the logarithms first.",
+    (RATIO, "new[answer].exp() / old[answer].detach().exp()"), believes="a ratio is a division",
 )
 ex.wrong(
     "no ratio",
@@ -247,7 +254,7 @@ ex.right(
 def clipped_loss(new, old, advantages, answer, clip=0.2):
     costs = []
     for b, t in answer.nonzero().tolist():
-        ratio = new[b, t].exp() / old[b, t].exp()
+        ratio = (new[b, t] - old[b, t].item()).exp()
         both = torch.stack((ratio, ratio.clamp(min=1 - clip, max=1 + clip))) * advantages[b]
         costs.append(-both.min())
     return torch.stack(costs).mean()

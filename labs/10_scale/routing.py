@@ -20,8 +20,8 @@ LARGE = "very large logits"
 
 
 @ex.maker
-def router(normal, B, T, E, k, size=1.0, dtype=torch.float32):
-    return {"logits": (size * normal(B, T, E)).to(dtype), "k": k}
+def router(normal, B, T, E, k, size=1.0, shift=0.0, dtype=torch.float32):
+    return {"logits": (size * normal(B, T, E) + shift).to(dtype), "k": k}
 
 
 ex.probe("two of five experts", B=3, T=7, E=5, k=2)
@@ -33,6 +33,7 @@ ex.probe(LARGE, B=2, T=3, E=5, k=2, size=300.0)
 ex.probe("double precision", B=2, T=3, E=7, k=2, dtype=torch.float64)
 ex.probe("half precision", B=3, T=5, E=7, k=3, dtype=torch.float16)
 ex.probe("numbers with gaps in memory", B=2, T=5, E=7, k=2, strided=True)
+ex.probe("logits lower than any finite fill", B=2, T=3, E=5, k=2, shift=-30_000.0)
 ex.hidden("two of two experts", B=3, T=2, E=2, k=2)
 ex.hidden("five of thirteen experts", B=5, T=3, E=13, k=5)
 ex.hidden("as many tokens as experts", B=7, T=7, E=7, k=3, size=5.0)

@@ -46,6 +46,7 @@ class Draft:
         equation: the label of the equation behind it.
         refuse: names of torch functions that an answer may not call, besides fused attention.
         seed: the seed of the public probes; that of the hidden ones is made from the number.
+        shares: parameters that sum to one along their last axis: their gradients may differ by a constant.
         wrongs: the wrong answers added so far.
         rights: the right answers added so far.
         equivalents: changed right answers that are right too, with the reason.
@@ -64,6 +65,7 @@ class Draft:
     equation: str = ""
     refuse: frozenset[str] = frozenset()
     seed: int = 0
+    shares: tuple[str, ...] = ()
     wrongs: list[Wrong] = field(default_factory=list)
     rights: list[Right] = field(default_factory=list)
     equivalents: dict[str, str] = field(default_factory=dict)
@@ -220,7 +222,7 @@ class Draft:
         return Exercise(
             self.key, self.name, self.parameters, self.points, self.reread[0], self.equation,
             self.reference, self.probes, tuple(self.mistakes), tuple(self.laws), FUSED | self.refuse,
-            lambda: self.probes(hidden=True),
+            lambda: self.probes(hidden=True), frozenset(self.shares),
         )  # fmt: skip
 
 

@@ -191,6 +191,7 @@ class Exercise:
         laws: the laws, which are checked after the values.
         refuse: names of torch functions that would be the answer itself.
         hidden: makes the probes that only the grader uses.
+        shares: the parameters that sum to one along their last axis; gradients may differ by a constant.
     """
 
     key: str
@@ -205,3 +206,4 @@ class Exercise:
     laws: tuple[Law, ...] = ()
     refuse: frozenset[str] = FUSED
     hidden: Callable[[], list[Probe]] = _no_probes
+    shares: frozenset[str] = frozenset()

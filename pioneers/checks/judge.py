@@ -41,7 +41,7 @@ class Failure:
 
 def first_failure(exercise: Exercise, run: Run, probes: Sequence[Probe]) -> Failure | None:
     """Judge an answer through ``run`` on ``probes``, and return the first failure; None if it passed."""
-    cases = tuple(Case(probe, run(probe), expected(exercise, probe)) for probe in probes)
+    cases = tuple(case_of(exercise, probe, run(probe), expected(exercise, probe)) for probe in probes)
     for stage, look in STAGES.items():
         for case in cases:
             what = look(case)
@@ -62,6 +62,24 @@ def _failure(exercise: Exercise, what: tuple[str, ...], symptom: Symptom) -> Fai
     section, equation = (law and law.section) or exercise.section, (law and law.equation) or exercise.equation
     probe = None if law else symptom.case.probe
     return Failure(symptom.stage, what, diagnose(exercise, symptom), section, equation, probe)
+
+
+def case_of(exercise: Exercise, probe: Probe, outcome: Outcome, wanted: Outcome) -> Case:
+    """Put a probe, its ``outcome`` and the ``wanted`` one together, gradients without what is free in them.
+
+    Shares that sum to one can only change together: the mean of their gradient means nothing.
+    """
+    plain, other = (
+        replace(
+            one, grads={name: _centred(g) if name in exercise.shares else g for name, g in one.grads.items()}
+        )
+        for one in (outcome, wanted)
+    )
+    return Case(probe, plain, other)
+
+
+def _centred(gradient: Tensor | None) -> Tensor | None:
+    return None if gradient is None else gradient - gradient.mean(-1, keepdim=True)
 
 
 def expected(exercise: Exercise, probe: Probe) -> Outcome:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from pioneers.checks.building import Draft
 from pioneers.checks.edits import define
-from pioneers.checks.exercise import Case, Exercise
-from pioneers.checks.judge import STAGES, expected, first_failure, judge_device
+from pioneers.checks.exercise import Exercise
+from pioneers.checks.judge import STAGES, case_of, expected, first_failure, judge_device
 from pioneers.checks.operators import OPERATORS
 from pioneers.checks.run import runner
 
@@ -46,7 +46,7 @@ def mutants(source: str) -> list[Mutant]:
 
 
 def mutants_of(draft: Draft) -> list[Mutant]:
-    """Return the mutants of an exercise: of its reference, and of the first of its other right answers.
+    """Return the mutants of the exercise ``draft``: of its reference, and of its first other right answer.
 
     Where no input is a real number, the gradient cannot be cut, and the type is that of the result.
     """
@@ -64,7 +64,7 @@ def mutants_of(draft: Draft) -> list[Mutant]:
 
 
 def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:
-    """Return a function that tells whether a mutant passes every probe, public and hidden, and keeps every law."""
+    """Return a function that tells whether a mutant passes the probes and keeps the laws of ``exercise``."""
     probes = [*exercise.probes(), *exercise.hidden()]
     wanted = [expected(exercise, probe) for probe in probes]
     unnamed = replace(exercise, mistakes=())
@@ -76,7 +76,7 @@ def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:
             return False
         run = runner(answer, exercise)
         for probe, want in zip(probes, wanted, strict=True):
-            case = Case(probe, run(probe), want)
+            case = case_of(exercise, probe, run(probe), want)
             if any(look(case) for look in STAGES.values()):
                 return False
         return not first_failure(unnamed, run, []) and not judge_device(unnamed, run, probes)

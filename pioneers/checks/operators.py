@@ -46,7 +46,7 @@ def _plus(node: Any, step: int) -> ast.expr:
     return ast.BinOp(node, ast.Add() if step > 0 else ast.Sub(), ast.Constant(abs(step)))
 
 
-def operator(name: str, *kinds: type[ast.AST]) -> Callable[[Operator], Operator]:
+def _operator(name: str, *kinds: type[ast.AST]) -> Callable[[Operator], Operator]:
     """Register a function as the operator called ``name`` for nodes of these ``kinds``; a decorator."""
 
     def register(function: Operator) -> Operator:
@@ -56,14 +56,14 @@ def operator(name: str, *kinds: type[ast.AST]) -> Callable[[Operator], Operator]
     return register
 
 
-@operator("another comparison", ast.Compare)
+@_operator("another comparison", ast.Compare)
 def _comparison(node: ast.Compare, given: set[str]) -> Iterator[ast.AST]:
     for i, op in enumerate(node.ops):
         for other in exchanges.COMPARISONS[type(op)]:
             yield _with(node, ops=[*node.ops[:i], other(), *node.ops[i + 1 :]])
 
 
-@operator("another operation", ast.BinOp, ast.AugAssign)
+@_operator("another operation", ast.BinOp, ast.AugAssign)
 def _arithmetic(node: ast.BinOp | ast.AugAssign, given: set[str]) -> Iterator[ast.AST]:
     for other in exchanges.ARITHMETIC.get(type(node.op), ()):
         yield _with(node, op=other())
@@ -71,20 +71,20 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign, given: set[str]) -> Iterator[as
         yield ast.Assign([node.target], node.value, lineno=node.lineno)
 
 
-@operator("an operand dropped", ast.BinOp)
+@_operator("an operand dropped", ast.BinOp)
 def _operand(node: ast.BinOp, given: set[str]) -> Iterator[ast.AST]:
     yield node.left
     if not isinstance(node.op, ast.Sub | ast.Div | ast.FloorDiv | ast.Mod):
         yield node.right
 
 
-@operator("operands swapped", ast.BinOp)
+@_operator("operands swapped", ast.BinOp)
 def _operands(node: ast.BinOp, given: set[str]) -> Iterator[ast.AST]:
     if isinstance(node.op, exchanges.ONE_WAY):
         yield _with(node, left=node.right, right=node.left)
 
 
-@operator("a constant changed", ast.Constant)
+@_operator("a constant changed", ast.Constant)
 def _constant(node: ast.Constant, given: set[str]) -> Iterator[ast.AST]:
     value = node.value
     if isinstance(value, bool):
@@ -97,12 +97,12 @@ def _constant(node: ast.Constant, given: set[str]) -> Iterator[ast.AST]:
         yield ast.Constant(value[:-2] + value[-1] + value[-2])
 
 
-@operator("a sign or negation lost", ast.UnaryOp)
+@_operator("a sign or negation lost", ast.UnaryOp)
 def _unary(node: ast.UnaryOp, given: set[str]) -> Iterator[ast.AST]:
     yield node.operand
 
 
-@operator("a finite number for infinity", ast.Attribute, ast.Call)
+@_operator("a finite number for infinity", ast.Attribute, ast.Call)
 def _finite(node: ast.Attribute | ast.Call, given: set[str]) -> Iterator[ast.AST]:
     text = ast.unparse(node)
     if text in ("math.inf", "torch.inf", "float('inf')"):
@@ -111,7 +111,7 @@ def _finite(node: ast.Attribute | ast.Call, given: set[str]) -> Iterator[ast.AST
         yield from (ast.UnaryOp(ast.USub(), ast.Constant(size)) for size in exchanges.FINITE)
 
 
-@operator("a call dropped", ast.Call)
+@_operator("a call dropped", ast.Call)
 def _call(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     if _name(node) in exchanges.CARRIED:
         return
@@ -121,7 +121,7 @@ def _call(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
         yield node.args[0]
 
 
-@operator("an argument dropped", ast.Call)
+@_operator("an argument dropped", ast.Call)
 def _argument(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     for i in range(len(node.args)):
         yield _with(node, args=_without(node.args, i))
@@ -130,27 +130,27 @@ def _argument(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
             yield _with(node, keywords=_without(node.keywords, i))
 
 
-@operator("arguments swapped", ast.Call)
+@_operator("arguments swapped", ast.Call)
 def _arguments(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     if _name(node) not in exchanges.SYMMETRIC:
         for i in range(len(node.args) - 1):
             yield _with(node, args=_swapped(node.args, i))
 
 
-@operator("a mask inverted", ast.Call)
+@_operator("a mask inverted", ast.Call)
 def _mask(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     if _name(node) in ("masked_fill", "where") and node.args:
         yield _with(node, args=[ast.UnaryOp(ast.Invert(), node.args[0]), *node.args[1:]])
 
 
-@operator("keepdim added", ast.Call)
+@_operator("keepdim added", ast.Call)
 def _keepdim(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     words = {word.arg for word in node.keywords}
     if _name(node) in exchanges.REDUCTIONS and "keepdim" not in words and (node.args or "dim" in words):
         yield _with(node, keywords=[*node.keywords, ast.keyword("keepdim", ast.Constant(True))])
 
 
-@operator("a range one off", ast.Call)
+@_operator("a range one off", ast.Call)
 def _range(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     if _name(node) in exchanges.ONE_OFF:
         for i, arg in enumerate(node.args):
@@ -158,7 +158,7 @@ def _range(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
                 yield _with(node, args=[*node.args[:i], _plus(arg, step), *node.args[i + 1 :]])
 
 
-@operator("another function", ast.Attribute, ast.Name)
+@_operator("another function", ast.Attribute, ast.Name)
 def _function(node: ast.Attribute | ast.Name, given: set[str]) -> Iterator[ast.AST]:
     field = "attr" if isinstance(node, ast.Attribute) else "id"
     if isinstance(node.ctx, ast.Load):
@@ -166,14 +166,14 @@ def _function(node: ast.Attribute | ast.Name, given: set[str]) -> Iterator[ast.A
             yield _with(node, **{field: other})
 
 
-@operator("another slice", ast.Slice)
+@_operator("another slice", ast.Slice)
 def _slice(node: ast.Slice, given: set[str]) -> Iterator[ast.AST]:
     yield _with(node, lower=_plus(node.lower, 1) if node.lower else ast.Constant(1))
     yield _with(node, upper=_plus(node.upper, -1) if node.upper else ast.UnaryOp(ast.USub(), ast.Constant(1)))
     yield from (_with(node, **{part: None}) for part in ("lower", "upper", "step") if getattr(node, part))
 
 
-@operator("an index dropped or swapped", ast.Subscript)
+@_operator("an index dropped or swapped", ast.Subscript)
 def _index(node: ast.Subscript, given: set[str]) -> Iterator[ast.AST]:
     if isinstance(node.ctx, ast.Load):
         yield node.value
@@ -182,7 +182,7 @@ def _index(node: ast.Subscript, given: set[str]) -> Iterator[ast.AST]:
             yield _with(node, slice=ast.Tuple(_swapped(node.slice.elts, i)))
 
 
-@operator("and for or, or one condition dropped", ast.BoolOp)
+@_operator("and for or, or one condition dropped", ast.BoolOp)
 def _condition(node: ast.BoolOp, given: set[str]) -> Iterator[ast.AST]:
     yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
     for i in range(len(node.values)):
@@ -190,12 +190,12 @@ def _condition(node: ast.BoolOp, given: set[str]) -> Iterator[ast.AST]:
         yield rest[0] if len(rest) == 1 else _with(node, values=rest)
 
 
-@operator("a branch never or always taken", ast.If, ast.IfExp)
+@_operator("a branch never or always taken", ast.If, ast.IfExp)
 def _branch(node: ast.If | ast.IfExp, given: set[str]) -> Iterator[ast.AST]:
     yield from (_with(node, test=ast.Constant(taken)) for taken in (True, False))
 
 
-@operator("a filter dropped", ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
+@_operator("a filter dropped", ast.GeneratorExp, ast.ListComp, ast.SetComp, ast.DictComp)
 def _filter(node: ast.ListComp, given: set[str]) -> Iterator[ast.AST]:
     for i, part in enumerate(node.generators):
         if part.ifs:
@@ -203,7 +203,7 @@ def _filter(node: ast.ListComp, given: set[str]) -> Iterator[ast.AST]:
             yield _with(node, generators=parts)
 
 
-@operator("a loop cut short", ast.For, ast.Break, ast.Continue)
+@_operator("a loop cut short", ast.For, ast.Break, ast.Continue)
 def _loop(node: ast.For | ast.Break | ast.Continue, given: set[str]) -> Iterator[ast.AST]:
     if isinstance(node, ast.For):
         items = ast.Call(ast.Name("list"), [node.iter], [])
@@ -215,18 +215,18 @@ def _loop(node: ast.For | ast.Break | ast.Continue, given: set[str]) -> Iterator
         yield ast.Pass()
 
 
-@operator("a step left out", ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.For)
+@_operator("a step left out", ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.For)
 def _step(node: ast.stmt, given: set[str]) -> Iterator[ast.AST]:
     yield ast.Pass()
 
 
-@operator("returned early", ast.Assign)
+@_operator("returned early", ast.Assign)
 def _early(node: ast.Assign, given: set[str]) -> Iterator[ast.AST]:
     if isinstance(node.targets[0], ast.Name):
         yield ast.Module([node, ast.Return(ast.Name(node.targets[0].id))], [])
 
 
-@operator("the gradient cut", ast.Assign, ast.Return)
+@_operator("the gradient cut", ast.Assign, ast.Return)
 def _detach(node: ast.Assign | ast.Return, given: set[str]) -> Iterator[ast.AST]:
     value = node.value
     called = isinstance(value, ast.Call) and _name(value) not in exchanges.NO_GRADIENT
@@ -234,13 +234,13 @@ def _detach(node: ast.Assign | ast.Return, given: set[str]) -> Iterator[ast.AST]
         yield _with(node, value=_method(node.value, "detach"))
 
 
-@operator("another type", ast.Return)
+@_operator("another type", ast.Return)
 def _type(node: ast.Return, given: set[str]) -> Iterator[ast.AST]:
     if node.value is not None:
         yield from (_with(node, value=_method(node.value, name)) for name in ("float", "double", "long"))
 
 
-@operator("changed in place", ast.Call)
+@_operator("changed in place", ast.Call)
 def _in_place(node: ast.Call, given: set[str]) -> Iterator[ast.AST]:
     func = node.func
     if isinstance(func, ast.Attribute) and _named(func.value, given) and func.attr in exchanges.IN_PLACE:
