@@ -74,14 +74,20 @@ ex.probe(
     "other ids for start, stop and padding", log_probs=table(388, 7, (6, 4)), num_beams=3, alpha=0.6,
     start_id=6, stop_id=3, pad_id=4, max_new_tokens=5,
 )
+PERCENT = torch.tensor([[1, 1, 1, 60, 37], *[[1, 96, 1, 1, 1]] * 4])
 ex.probe(
-    "a text that a further step would improve", log_probs=table(388, 5).add(-0.01), num_beams=2, alpha=3.0,
+    "a text that a further step would improve", log_probs=(PERCENT / 100).log(), num_beams=2, alpha=3.0,
     max_new_tokens=1,
 )
 ex.probe(
-    "very unlikely texts", log_probs=(4e4 * normals(3802)(6, 6)).log_softmax(-1), num_beams=3, alpha=0.6,
+    "very unlikely texts", log_probs=table(403, 6) - 30_000, num_beams=3, alpha=0.6,
     max_new_tokens=4,
 )
+for seed, num_beams, alpha, steps in ((419, 9, 1.5, 5), (479, 7, 0.6, 4), (501, 9, 1.5, 5)):
+    ex.hidden(
+        f"many beams, table {seed}", log_probs=table(seed, 5), num_beams=num_beams, alpha=alpha,
+        max_new_tokens=steps,
+    )
 normal = normals(3801)
 for number, (V, k, alpha) in enumerate([(5, 2, 0.6), (11, 5, 1.0), (7, 3, 3.0), (13, 2, 0.0), (4, 3, 2.0)]):
     ex.hidden(

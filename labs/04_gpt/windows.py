@@ -119,7 +119,8 @@ ex.wrong(
 
 ex.right(
     "all windows of the text, then those that are wanted",
-    ("stream[places]", "stream.unfold(0, seq_len + 1, 1)[starts]"),
+    [("    places = starts[:, None] + torch.arange(seq_len + 1, device=stream.device)\n", ""),
+     ("stream[places]", "stream.unfold(0, seq_len + 1, 1)[starts]")],
 )
 ex.right(
     "slices, one window after the other",

@@ -23,9 +23,11 @@ ex = exercise(
 
 
 @ex.maker
-def shared(normal, B, H, G, T, S, K, V, dtype=torch.float32, size=1.0, seen=0.4):
-    """A mask that is not a triangle, in which every query sees at least one key."""
+def shared(normal, B, H, G, T, S, K, V, dtype=torch.float32, size=1.0, seen=0.4, low=False):
+    """A mask that is not a triangle, in which every query sees at least one key; ``low`` scores if wished."""
     args = {"q": size * normal(B, H, T, K), "k": normal(B, G, S, K), "v": normal(B, G, S, V)}
+    if low:
+        args |= {"q": 80 + args["q"] / 100, "k": args["k"] / 100 - 80}
     mask = normal(T, S) < seen
     mask[torch.arange(T), torch.arange(T) * 3 % S] = True
     return {name: x.to(dtype) for name, x in args.items()} | {"mask": mask}
@@ -40,6 +42,7 @@ ex.probe("very large scores", B=2, H=4, G=2, T=3, S=5, K=7, V=3, size=200.0)
 ex.probe("double precision", B=2, H=6, G=3, T=5, S=7, K=5, V=3, dtype=torch.float64)
 ex.probe("half precision", B=2, H=4, G=2, T=5, S=7, K=5, V=3, dtype=torch.float16)
 ex.probe("numbers with gaps in memory", B=2, H=6, G=3, T=5, S=7, K=3, V=5, strided=True)
+ex.probe("scores far below zero", B=1, H=4, G=2, T=3, S=7, K=5, V=3, low=True, dtype=torch.float64)
 ex.hidden("as many tokens as heads", B=4, H=4, G=2, T=4, S=4, K=4, V=4)
 ex.hidden("ten heads in five groups", B=3, H=10, G=5, T=7, S=3, K=5, V=2)
 ex.hidden("everything may be seen", B=2, H=9, G=3, T=5, S=5, K=7, V=11, seen=99.0)

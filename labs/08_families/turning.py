@@ -61,6 +61,8 @@ ex.probe("half precision, positions in the hundreds", B=2, H=1, D=14, V=3, q_pos
 ex.probe("half precision, a short text", B=1, H=3, D=10, V=5, q_positions=[2, 3], k_positions=[1, 2, 3],
          dtype=torch.float16)
 ex.probe("numbers with gaps in memory", B=2, H=3, D=6, V=5, q_positions=ALL, k_positions=ALL, strided=True)
+FAR = {"q": torch.full((1, 2, 5, 14), 80.0), "k": torch.full((1, 2, 5, 14), -80.0)}
+ex.probe("scores far below zero", B=1, H=2, D=14, V=7, q_positions=ALL, k_positions=ALL, **FAR)
 ex.hidden("as many keys as queries, at other places", B=2, H=5, D=22, V=3, q_positions=[7, 8, 9],
           k_positions=[7, 2, 5])
 ex.hidden("a base of 37", B=3, H=2, D=10, V=11, q_positions=[29, 2, 2], k_positions=[2, 29, 1, 30], base=37.0)

@@ -1,7 +1,7 @@
 """Change an answer in one place at a time: mistakes that the checks must notice, by nobody in particular.
 
->>> [mutant.source for mutant in mutants("def two(x): return x + 1")][:3]
-['def two(x): pass', 'def two(x): return (x + 1).detach()', 'def two(x): return (x + 1).float()']
+>>> [mutant.source for mutant in mutants("def two(x): return x + 1")][4:6]
+['def two(x): return x - 1', 'def two(x): return x']
 """
 
 import ast
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pioneers.checks.building import Draft
 from pioneers.checks.edits import define
-from pioneers.checks.exercise import Exercise
+from pioneers.checks.exercise import Exercise, is_real
 from pioneers.checks.judge import STAGES, case_of, expected, first_failure, judge_device
 from pioneers.checks.operators import OPERATORS
 from pioneers.checks.run import runner
@@ -48,19 +48,20 @@ def mutants(source: str) -> list[Mutant]:
 def mutants_of(draft: Draft) -> list[Mutant]:
     """Return the mutants of the exercise ``draft``: of its reference, and of its first other right answer.
 
-    Where no input is a real number, the gradient cannot be cut, and the type is that of the result.
+    Without real numbers in inputs and results no gradient can be cut, and a change to their own type is none.
     """
-    found = [mutant for source in (draft.answer, draft.rights[0].source) for mutant in mutants(source)]
     exercise, probes = draft.finished(), [*draft.probes(), *draft.probes(hidden=True)]
-    if any(probe.dtype for probe in probes):
+    results = [expected(exercise, probe).tensor for probe in probes]
+    found = [mutant for source in (draft.answer, draft.rights[0].source) for mutant in mutants(source)]
+    if any(probe.dtype for probe in probes) and any(map(is_real, results)):
         return found
-    types = {str(expected(exercise, probe).tensor.dtype) for probe in probes}
-    same = {"torch.float32": ".float()", "torch.int64": ".long()"}.get(types.pop(), "")
+    types = {str(result.dtype).removeprefix("torch.") for result in results}
+    same = {"float32": ".float()\n", "int64": ".long()\n"}.get(types.pop(), "no such call")
     return [
-        mutant for mutant in found
-        if mutant.operator != "the gradient cut"
-        and not (mutant.operator == "another type" and not types and mutant.source.endswith(f"{same}\n"))
-    ]  # fmt: skip
+        mutant
+        for mutant in found
+        if mutant.operator != "the gradient cut" and (types or not mutant.source.endswith(same))
+    ]
 
 
 def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:

@@ -1,4 +1,4 @@
-"""The operators that make mutants: for a piece of an answer, what may stand in its place."""
+"""The operators that make mutants: each yields other code for a statement or an expression."""
 
 import ast
 import copy
