@@ -74,13 +74,13 @@ ex.probe(
     "other ids for start, stop and padding", log_probs=table(388, 7, (6, 4)), num_beams=3, alpha=0.6,
     start_id=6, stop_id=3, pad_id=4, max_new_tokens=5,
 )
-PERCENT = torch.tensor([[1, 1, 1, 60, 37], *[[1, 96, 1, 1, 1]] * 4])
+PERCENT = torch.tensor([[1, 1, 1, 60, 37], *[[20, 20, 20, 20, 20]] * 3, [1, 96, 1, 1, 1]])
 ex.probe(
-    "a text that a further step would improve", log_probs=(PERCENT / 100).log(), num_beams=2, alpha=3.0,
+    "a text that a further step would improve", log_probs=(PERCENT / 100).log(), num_beams=2, alpha=6.0,
     max_new_tokens=1,
 )
 ex.probe(
-    "very unlikely texts", log_probs=table(403, 6) - 30_000, num_beams=3, alpha=0.6,
+    "very unlikely texts", log_probs=(table(403, 6) * 1024).round() / 1024 - 2_000, num_beams=3, alpha=6.0,
     max_new_tokens=4,
 )
 for seed, num_beams, alpha, steps in ((419, 9, 1.5, 5), (479, 7, 0.6, 4), (501, 9, 1.5, 5)):

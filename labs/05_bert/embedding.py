@@ -58,6 +58,7 @@ ex.hidden(
 )
 ex.hidden("large embeddings", D=13, rows=(17, 11), size=50.0, **LARGE)
 ex.hidden("small embeddings", D=5, rows=(17, 11), size=3e-4, **SMALL)
+ex.hidden("embeddings of a millionth", D=7, rows=(17, 11), size=1e-6, **SMALL)
 
 
 @ex.law(

@@ -52,6 +52,7 @@ IDS = {"cls_id": 61, "sep_id": 67, "pad_id": 5}
 LONG, LONGER = [11, 12, 13, 14, 15, 16], [21, 22, 23, 24, 25, 26, 27]
 ex.hidden("nearly equal lengths, an even room", a=LONG, b=LONGER, max_seq_len=11, **IDS)
 ex.hidden("a second text of one token", a=[*LONG, 17, 18], b=[21], max_seq_len=7, **IDS)
+ex.hidden("a second text of three tokens", a=[*LONG, 17, 18], b=[21, 22, 23], max_seq_len=11, **IDS)
 ex.hidden("one token in all", a=[11], max_seq_len=5, **IDS)
 ex.hidden("both cut to one token", a=[11, 12, 13], b=[21, 22], max_seq_len=5, **IDS)
 

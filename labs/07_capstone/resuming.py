@@ -56,6 +56,7 @@ ex.probe("an accuracy of zero is a number", rows=[("1-D", 1, 150, 0.0)], seeds=(
 ex.probe("a run begun again after it was done", rows=[*SOME, ("none", 3, 150, None)], seeds=(3, 5, 11))
 ENDED = '{"arm": "2-D", "seed": 5, "steps": 150, "accuracy": 1}'
 ex.probe("a last line that is whole, an accuracy that is a whole number", rows=[*SOME, ENDED], seeds=(3, 5))
+ex.probe("a torn first line", rows=[TORN + "\n", *SOME], seeds=(3, 5, 11))
 FOUR = {"arms": ("learned", "sinusoids", "rotary", "none"), "steps": 300}
 ROWS = [("rotary", 13, 300, 0.5), ("none", 1, 300, 0.25), ("learned", 13, 300, 0.75)]
 ROWS += [("learned", 1, 300, None)]
