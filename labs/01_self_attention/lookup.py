@@ -164,3 +164,16 @@ def look_up(query, keys, values):
         scores[i] = score(key)
     return torch.tensordot(torch.softmax(scores, 0), values, dims=1)
 ''')
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("weights, values", "values, weights"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+    of="as matrix products",
+)

@@ -264,3 +264,16 @@ def multi_head_attention(x, w_q, w_k, w_v, w_o, num_heads, mask=None):
     heads = (e @ v) / e.sum(-1, keepdim=True)
     return torch.nn.functional.linear(torch.cat(heads.unbind(1), -1), w_o.T)
 ''')
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("w).reshape(B", "w).view(B"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-2", "2"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("1])", "1]).detach()"),
+    of="one head after the other",
+)

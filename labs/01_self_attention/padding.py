@@ -118,3 +118,8 @@ def padding_mask(lengths, max_len):
     positions = torch.arange(max_len, device=lengths.device)
     return torch.stack([positions.lt(n) for n in lengths]).view(len(lengths), 1, 1, max_len)
 ''')
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("torch.bool, device=lengths.device", "torch.bool"),
+    of="row by row",
+)

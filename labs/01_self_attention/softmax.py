@@ -206,3 +206,8 @@ def softmax(x, dim):
     result.exp_()
     return result.div(result.sum(dim, keepdim=True))
 ''')
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    (".values.detach()", ".values"),
+    of="slice by slice",
+)

@@ -106,3 +106,7 @@ def split_heads(x, num_heads):
     B, T, D = x.shape
     return x.mT.reshape(B, num_heads, D // num_heads, T).mT
 ''')
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("x.reshape", "x.view"),
+)

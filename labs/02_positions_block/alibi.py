@@ -182,3 +182,17 @@ def alibi_bias(num_heads, num_queries, num_keys):
     slopes = [2 ** (-8 * h / num_heads) for h in range(1, num_heads + 1)]
     return torch.tensor([[[slope * n for n in row] for row in rows] for slope in slopes])
 ''')
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("queries[:, None] - torch.arange(num_keys)", "torch.arange(num_keys) - queries[:, None]"),
+)
+ex.equivalent(
+    "Every entry is written afterwards.",
+    ("torch.zeros", "torch.ones"),
+    of="entry by entry",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("num_keys - num_queries + i - n", "n - (num_keys - num_queries + i)"),
+    of="entry by entry",
+)

@@ -176,3 +176,21 @@ def distance_bucket(relative, num_buckets, max_distance):
     share = (d / exact).log() / math.log(max_distance / exact)
     return (exact + ((num_buckets - exact) * share).floor().long()).clamp(max=num_buckets - 1)
 ''')
+ex.equivalent(
+    "It is used from the distance num_buckets / 2 on only, where it is the same.",
+    ("distance.clamp(min=1)", "distance"), ("=1)", "=2)"), ("=1)", "=0)"), (".floor().long", ".long"),
+)
+ex.equivalent(
+    "At the limit itself both sides give the same.",
+    ("< ", "<= "),
+)
+ex.equivalent(
+    "At the limit itself both sides give the same.",
+    ("< ", "<= "),
+    of="number by number",
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".view", ".reshape"),
+    of="number by number",
+)

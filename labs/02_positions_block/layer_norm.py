@@ -231,3 +231,8 @@ def layer_norm(x, gain, bias, eps=1e-5):
     h = x.float() - mean(x.float())
     return (h.mul(torch.rsqrt(mean(h.pow(2)).add(eps))) * gain.float() + bias.float()).to(dtype=x.dtype)
 ''')
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("x.float() ", "x "), ("gain.float()", "gain"), ("bias.float()", "bias"),
+    of="var_mean and rsqrt",
+)

@@ -171,3 +171,19 @@ def rms_norm(x, gain, eps=1e-6):
     root = torch.sqrt(h.square().mean(-1) + eps)
     return torch.div(gain * h, root.unsqueeze(-1)).to(x.dtype)
 ''')
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("1)", "1).detach()"),
+    of="rescaled before squaring, in the type of x",
+)
+ex.equivalent(
+    "Any size will do, because eps is divided by it too.",
+    (".amax(-1, keepdim=True", ".amax(keepdim=True"), (".amax", ".amin"), (".amax", ".mean"),
+    (".abs().amax", ".amax"), (".abs", ".relu"), ("1)", "2)"),
+    of="rescaled before squaring, in the type of x",
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("x.detach().abs", "x.abs"),
+    of="rescaled before squaring, in the type of x",
+)

@@ -224,3 +224,24 @@ def rotary(x, positions, base=10000.0):
     turned = (a * angles.cos() - b * angles.sin(), b * angles.cos() + a * angles.sin())
     return torch.cat(turned, dim=-1).to(x.dtype)
 ''')
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "base ** (-torch.arange(half, device=x.device) / half",
+        "(base ** (-torch.arange(half, device=x.device) / half)).detach(",
+    ),
+    ("positions[:, None] * theta", "(positions[:, None] * theta).detach()"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "positions[:, None] * base ** (-torch.arange(half, device=x.device) / half",
+        "(positions[:, None] * base ** (-torch.arange(half, device=x.device) / half)).detach(",
+    ),
+    of="complex numbers",
+)
+ex.equivalent(
+    "Inputs are in float32 or half precision.",
+    ("x.dtype == torch.float64", "False"),
+    of="complex numbers",
+)

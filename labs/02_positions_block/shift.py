@@ -159,3 +159,20 @@ def shift_matrix(offset, d_model, base=10000.0):
     turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]])
     return torch.kron(angles.cos().diag(), torch.eye(2)) + torch.kron(angles.sin().diag(), turn)
 ''')
+ex.equivalent(
+    "The steps are two wide and d_model is even: the last one is the same.",
+    ("d_model,", "d_model - 1,"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1)", "1)"),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("rows.view", "rows.reshape"),
+)
+ex.equivalent(
+    "The steps are two wide and d_model is even: the last one is the same.",
+    (", d_model, 2", ", d_model - 1, 2"),
+    of="entry by entry",
+)

@@ -178,3 +178,12 @@ def sinusoids(positions, d_model, base=10000.0):
     angles = torch.einsum("t,i->ti", positions.double(), base ** (-steps / d_model))
     return torch.stack([angles.sin(), angles.cos()], dim=2).view(len(positions), d_model).float()
 ''')
+ex.equivalent(
+    "The steps are two wide and d_model is even: the last one is the same.",
+    ("d_model,", "d_model - 1,"),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("rows, device=positions.device", "rows"),
+    of="number by number",
+)

@@ -291,3 +291,41 @@ ex.right(
             break
 """),
 )
+ex.equivalent(
+    "A constant factor in the penalty changes no ranking.",
+    (" / 6", " * 6"), ("(5 + length) / 6", "5 + length"), ("6", "7"), ("6", "5"),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    (", device=log_probs.device", ""),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("start_id, device=log_probs.device", "start_id"),
+    of="tensors and topk",
+)
+ex.equivalent(
+    "A constant factor in the penalty changes no ranking.",
+    (" / 6", " * 6"), ("(5 + length) / 6", "5 + length"), ("6", "7"), ("6", "5"),
+    of="tensors and topk",
+)
+ex.equivalent(
+    "Of two texts with exactly the same score, either may win.",
+    ("> ", ">= "),
+    of="tensors and topk",
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("int(stops.sum()", "stops.sum("),
+    of="tensors and topk",
+)
+ex.equivalent(
+    "No text is as improbable as that.",
+    ("= -math.inf", "= -10000.0"),
+    of="tensors and topk",
+)
+ex.equivalent(
+    "A text at minus infinity is never the best.",
+    ("V - 1", "V"), (" 1))", " 0))"),
+    of="tensors and topk",
+)

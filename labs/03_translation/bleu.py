@@ -188,3 +188,18 @@ def bleu(found, wanted):
     c, r = sum(map(len, found)), sum(map(len, wanted))
     return torch.tensor(100 * min(1.0, math.exp(1 - r / c)) * math.exp(log_p))
 ''')
+ex.equivalent(
+    "The signs of four fractions cancel in their product.",
+    (" + (", " - ("), (" + ours.total", " - ours.total"),
+)
+ex.equivalent(
+    "A run that is cut short equals none of n words.",
+    (" 1)]", " 1 + 1)]"), ("theirs) - n ", "theirs) + n "), ("theirs) - n + 1", "theirs) + 1"),
+    (" 1)]", " 2)]"),
+    of="hits and totals in a double loop",
+)
+ex.equivalent(
+    "The signs of four fractions cancel in their product.",
+    ("total += ", "total -= "), ("hits += ", "hits -= "),
+    of="hits and totals in a double loop",
+)

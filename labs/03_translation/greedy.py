@@ -190,3 +190,17 @@ def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
     stops = (tokens == stop_id).long()
     return torch.where(stops.cumsum(1) - stops > 0, pad_id, tokens)
 ''')
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1", "1"),
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("int(table[last].argmax()", "table[last].argmax("),
+    of="row by row",
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("rows, device=log_probs.device", "rows"),
+    of="row by row",
+)

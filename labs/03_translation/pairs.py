@@ -154,3 +154,8 @@ def best_pair(words, times):
         counts.index_put_((ids[:-1], ids[1:]), torch.tensor(n), accumulate=True)
     return torch.stack(torch.unravel_index(counts.argmax(), counts.shape))
 ''')
+ex.equivalent(
+    "All counts are off by the same number.",
+    ("0)", "1)"), ("0)", "-1)"),
+    of="a sorted list",
+)

@@ -114,3 +114,17 @@ def learning_rate(updates, d_model, warmup_steps):
     rates = [d_model**-0.5 * min(s**-0.5, s * warmup_steps**-1.5) for s in updates.tolist()]
     return torch.tensor(rates, device=updates.device)
 ''')
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("updates.float()", "updates"),
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("updates.float()", "updates"),
+    of="a line up to w, the root behind it",
+)
+ex.equivalent(
+    "At the limit itself both sides give the same.",
+    ("< ", "<= "),
+    of="a line up to w, the root behind it",
+)

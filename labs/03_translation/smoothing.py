@@ -195,3 +195,44 @@ def smoothed_loss(logits, targets, smoothing=0.1):
     loss = (1 - smoothing) * right + smoothing * cost.mean(-1)
     return (loss * real).sum() / real.sum()
 ''')
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    (".log_softmax(dim=-1)", ".log_softmax(dim=1)"), ("=-1))", "=1))"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("[:, 0]", ""), ("0]", "-1]"), ("(dim=-1))", "())"), ("-1))", "-1, keepdim=True))"),
+)
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    (
+        "-((1 - smoothing) * of_right + smoothing * log_p.mean(dim=-1)).mean",
+        "(-((1 - smoothing) * of_right + smoothing * log_p.mean(dim=-1)).mean()).float",
+    ),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "1 - smoothing) * F.one_hot(targets[real], V) + smoothing / V",
+        "(1 - smoothing) * F.one_hot(targets[real], V) + smoothing / V).detach()",
+    ),
+    of="the target as a distribution",
+)
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    (
+        "-(q * logits[real].log_softmax(-1)).sum(-1).mean",
+        "(-(q * logits[real].log_softmax(-1)).sum(-1).mean()).float",
+    ),
+    of="the target as a distribution",
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("-1).mean", "-1, keepdim=True).mean"),
+    of="the target as a distribution",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1))", "(1))"), ("(-1).mean", "(1).mean"),
+    of="the target as a distribution",
+)

@@ -172,3 +172,8 @@ def teacher_forcing(target_ids, start_id, stop_id, pad_id):
     targets[place == lengths] = stop_id
     return torch.stack((torch.cat([start_id * column, target_ids], dim=1), targets))
 ''')
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("pad_id, device=target_ids.device", "pad_id"), ("100, device=target_ids.device", "100"),
+    of="row by row",
+)

@@ -207,3 +207,16 @@ def cached_attention(q, k, v, past_k, past_v):
     return torch.cat(out, dim=2)
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-2", "2"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("()", "().detach()"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("=-2),", "=2),"), ("v), dim=-2)", "v), dim=2)"), ("[-2],", "[2],"), ("k.shape[-2]", "k.shape[2]"),
+    of="positions compared",
+)

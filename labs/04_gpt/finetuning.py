@@ -188,3 +188,7 @@ def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5
     return task + lm_weight * F.cross_entropy(lm_logits.transpose(1, 2), targets, ignore_index=-100)
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("100)", "100).detach()"),
+)

@@ -154,3 +154,21 @@ def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
     return ids
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"), ("-1)", "1)"),
+)
+ex.equivalent(
+    "Nothing is left to be done in the remaining steps.",
+    ("break", "continue"),
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("int(table[row[-1]].argmax()", "table[row[-1]].argmax("),
+    of="row by row, then padded",
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("rows, device=prompts.device", "rows"),
+    of="row by row, then padded",
+)

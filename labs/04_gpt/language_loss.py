@@ -177,3 +177,27 @@ def lm_loss(logits, targets):
     return -(one_hot * logits.log_softmax(-1)).sum() / (targets >= 0).sum()
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1) ", "(1) "), ("-1,", "1,"), ("e(-1)", "e(1)"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    (".squeeze(-1)", ""), ("e(-1)", "e()"), (".squeeze(-1)", ".squeeze(-2)"),
+    (".squeeze(-1)", ".squeeze(-0)"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    (".squeeze(-1)", ""), (".squeeze(-1)", ".squeeze(-2)"), (".squeeze(-1)", ".squeeze(-0)"),
+    of="log_softmax of the real positions",
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("e(-1)", "e()"),
+    of="log_softmax of the real positions",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1).gather", "(1).gather"), ("-1,", "1,"), ("e(-1)", "e(1)"),
+    of="log_softmax of the real positions",
+)

@@ -128,3 +128,18 @@ def perplexity_and_bits(losses, num_tokens, num_characters):
     return torch.tensor([perplexity, nats * math.log2(math.e) / num_characters], dtype=losses.dtype)
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (").sum()", ").sum().detach()"), ("s))", "s)).detach()"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("losses @ num_tokens.to(losses.dtype", "(losses @ num_tokens.to(losses.dtype)).detach("),
+    ("])", "]).detach()"),
+    of="a dot product",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("losses @ num_tokens.to(losses.dtype)", "num_tokens.to(losses.dtype) @ losses"),
+    of="a dot product",
+)

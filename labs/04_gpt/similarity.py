@@ -164,3 +164,12 @@ def similarity_logits(hidden, input_ids, extract_id, w):
     return logits[0::2] + logits[1::2]
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".reshape", ".view"),
+)
+ex.equivalent(
+    "An index on the CPU picks from a tensor on any device.",
+    (", device=hidden.device", ""),
+    of="rows and places",
+)

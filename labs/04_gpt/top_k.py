@@ -191,3 +191,8 @@ def top_k_distribution(logits, k, temperature=1.0):
     return p / p.sum(-1, keepdim=True)
 """,
 )
+ex.equivalent(
+    "The limit has the same axes.",
+    ("min(k, z.shape[-1]) - 1, None", "None, min(k, z.shape[-1]) - 1"),
+    of="sorted, and the limit read off",
+)

@@ -168,3 +168,26 @@ def top_p_distribution(logits, p):
     return (kept / kept.sum(-1, keepdim=True)).gather(-1, order.argsort(-1))
 """,
 )
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("-1, descending", "descending"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("kept)", "kept).detach()"),
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("-1, descending", "descending"),
+    of="the mask shifted by one place",
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("=-1)", "=-1).detach()"),
+    of="the mask shifted by one place",
+)
+ex.equivalent(
+    "Every entry is written afterwards.",
+    ("torch.empty_like(logits).scatter", "logits.scatter"),
+    of="the mask shifted by one place",
+)

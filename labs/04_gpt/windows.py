@@ -140,3 +140,8 @@ def windows(stream, starts, seq_len):
     return stream[starts[:, None] + place + shift]
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+    of="all windows of the text, then those that are wanted",
+)

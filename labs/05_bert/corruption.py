@@ -188,3 +188,16 @@ def corrupt(input_ids, chosen, fate, random_ids, mask_id):
     return both
 """,
 )
+ex.equivalent(
+    "The next step overrides it at exactly 0.8.",
+    ("< 0.8", "<= 0.8"),
+)
+ex.equivalent(
+    "Whether a draw equals 0.9 is a matter of rounding in float32.",
+    ("< 0.9", "<= 0.9"),
+)
+ex.equivalent(
+    "Whether a draw equals 0.9 is a matter of rounding in float32.",
+    ("< 0.9", "<= 0.9"),
+    of="from the last share to the first",
+)

@@ -204,3 +204,17 @@ def masked_lm_loss(hidden, tokens, bias, targets):
     return total / count if count else total
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1)", "1)"),
+)
+ex.equivalent(
+    "A target is -100 or the number of a token.",
+    ("0", "-1"),
+    of="logsumexp minus the logit of the target",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1", "1"),
+    of="logsumexp minus the logit of the target",
+)

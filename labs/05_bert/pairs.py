@@ -153,3 +153,21 @@ def sentence_pairs(document, coins, draws):
     return torch.stack((first, torch.where(true, first + 1, foreign), (~true).long()), dim=1)
 """,
 )
+ex.equivalent(
+    "A single number stays, whatever its axes.",
+    ("i]).nonzero().flatten()", "i]).nonzero()"),
+    of="all borders at once",
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    (
+        "int(others[(draws[i] * len(others)).floor().long()])",
+        "others[(draws[i] * len(others)).floor().long()]",
+    ),
+    of="all borders at once",
+)
+ex.equivalent(
+    "For numbers from 0 on, cutting the fraction off is rounding down.",
+    (".floor().long", ".long"),
+    of="all borders at once",
+)

@@ -205,3 +205,13 @@ def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
     return torch.tensor(row).T
 """,
 )
+ex.equivalent(
+    "Without a second text the number is not read.",
+    (" 0", " 1"), (" 0", " -1"),
+    of="the cut computed, not step by step",
+)
+ex.equivalent(
+    "Where both sides are equal nothing is cut, or the same is.",
+    ("> room", ">= room"), ("<= ", "< "), (" // 2:", " / 2:"), ("> keep_b", ">= keep_b"),
+    of="the cut computed, not step by step",
+)

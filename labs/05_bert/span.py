@@ -257,3 +257,7 @@ ex.right(
     "numbers left in tensors",
     ("zip(start.tolist(), end.tolist(), allowed.tolist(), strict=True)", "zip(start, end, allowed)"),
 )
+ex.equivalent(
+    "No span begins behind the end.",
+    ("s)):", "s) + 1):"),
+)

@@ -118,3 +118,12 @@ def tag_targets(words, tags):
     return tags.gather(1, words.clamp(min=0)).masked_fill(~first, -100)
 """,
 )
+ex.equivalent(
+    "Words count from 0, and what belongs to none is skipped.",
+    ("= -1", "= 1"), ("= -1", "= -2"),
+)
+ex.equivalent(
+    "Each word, or run, is treated by itself: the order does not matter.",
+    ("sorted(set(row) - {-1})", "set(row) - {-1}"),
+    of="the first place of each word",
+)

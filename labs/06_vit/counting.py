@@ -226,3 +226,8 @@ def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_cla
     return costs
 """,
 )
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("rows, device=patch_sizes.device", "rows"),
+    of="a loop with Python's whole numbers",
+)

@@ -147,3 +147,7 @@ def cut(images, patch_height, patch_width):
     return F.unfold(images, size, stride=size).transpose(1, 2)
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("images.reshape", "images.view"),
+)

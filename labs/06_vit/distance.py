@@ -180,3 +180,39 @@ def attention_distance(weights, columns, patch_size):
     pixels = patch_size * steps.to(weights.dtype).sqrt()
     return torch.einsum("bhqk,qk->h", shares, pixels) / (len(n) * len(weights))
 ''')
+ex.equivalent(
+    "Weights are square: as many keys as queries.",
+    ("1]", "2]"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "patch_size * torch.stack((n // columns, n % columns), dim=1).to(weights.dtype",
+        "(patch_size * torch.stack((n // columns, n % columns), dim=1).to(weights.dtype)).detach(",
+    ),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("-1)", "-2)"),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    (", device=weights.device", ""),
+    of="rows and columns apart",
+)
+ex.equivalent(
+    "Weights are square: as many keys as queries.",
+    ("1]", "2]"),
+    of="rows and columns apart",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("n // columns - (n // columns)[:, None]", "(n // columns)[:, None] - n // columns"),
+    ("n % columns - (n % columns)[:, None]", "(n % columns)[:, None] - n % columns"),
+    of="rows and columns apart",
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("t()", "t().detach()"),
+    of="rows and columns apart",
+)

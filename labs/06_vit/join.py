@@ -151,3 +151,12 @@ def join(patches, patch_height, patch_width, height):
     return F.fold(patches.transpose(1, 2), (height, width), size, stride=size)
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("patches.reshape", "patches.view"),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("patches.reshape", "patches.view"),
+    of="a row of patches at a time",
+)

@@ -123,3 +123,17 @@ def offset_bias(table, rows, columns):
     return torch.stack(windows, dim=1)
 """,
 )
+ex.equivalent(
+    "An index on the CPU picks from a tensor on any device.",
+    ("columns, device=table.device", "columns"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("table.device)", "table.device).detach()"),
+    of="a Cartesian product of rows and columns",
+)
+ex.equivalent(
+    "An index on the CPU picks from a tensor on any device.",
+    (".to(table.device)", ""), ("table.device", ""),
+    of="a Cartesian product of rows and columns",
+)

@@ -116,3 +116,7 @@ def conv_kernel(weight, patch_height, patch_width):
     return torch.stack(pixels, dim=-1).reshape(D, C, patch_height, patch_width)
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("weight.reshape", "weight.view"),
+)

@@ -153,3 +153,20 @@ def resize_positions(table, rows, columns, new_rows, new_columns):
     return torch.cat([table[:1], pictures.flatten(1).T])
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".T.reshape", ".T.view"),
+)
+ex.equivalent(
+    "It is the default.",
+    ('"bicubic", align_corners=False', "'bicubic'"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0]", "-1]"),
+    of="unflatten and permute",
+)

@@ -209,3 +209,27 @@ def rollout(weights, residual=0.5):
         mixed = residual * mixed + (1 - residual) * layer @ mixed
     return mixed[:, 0, 1:] / (1 - mixed[:, :1, 0])
 ''')
+ex.equivalent(
+    "Weights are square: as many keys as queries.",
+    ("1]", "2]"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1,", "1,"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("B, 1", "1, B"),
+    of="one row, from the last layer to the first",
+)
+ex.equivalent(
+    "All rows of it are alike, and the result is divided by its sum.",
+    (" 1,", " 2,"), ("= 1", "= 2"), ("row[:, 0, 1:] ", "row[:, -1, 1:] "),
+    ("row[:, 0, 1:].sum", "row[:, -1, 1:].sum"),
+    of="one row, from the last layer to the first",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1", "1"),
+    of="one row, from the last layer to the first",
+)

@@ -122,3 +122,8 @@ def to_tokens(patches, cls_token, table):
     return torch.stack([torch.vstack([cls_token, image]) + table for image in patches])
 """,
 )
+ex.equivalent(
+    "A single number stays, whatever its axes.",
+    ("[None, None].repeat", ".repeat"),
+    of="positions first, each to its own",
+)

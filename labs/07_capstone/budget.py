@@ -117,3 +117,8 @@ def equal_steps(budget, multiply_adds, batch_sizes):
 ex.right(
     "torch.div, rounded down", (STEPS, 'torch.div(budget, forward + 2 * forward, rounding_mode="floor")'),
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("multiply_adds.tolist(), batch_sizes.tolist", "batch_sizes.tolist(), multiply_adds.tolist"),
+    of="one arm after the other, with Python's whole numbers",
+)

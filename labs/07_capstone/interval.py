@@ -211,3 +211,8 @@ def paired_interval(a, a_seeds, b, b_seeds, quantiles):
     return torch.stack([d.mean() - quantiles[n - 1] * error, d.mean() + quantiles[n - 1] * error])
 """,
 )
+ex.equivalent(
+    "Dividing by 1 or -1 is multiplying.",
+    (" * torch.tensor", " / torch.tensor"),
+    of="a dictionary of seeds",
+)

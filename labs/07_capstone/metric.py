@@ -157,3 +157,17 @@ def class_accuracy(predictions, labels, num_classes):
     return (table.diagonal()[occur] / table[occur].sum(1)).mean()
 """,
 )
+ex.equivalent(
+    "A class that does not occur is left out.",
+    ("num_classes)", "num_classes + 1)"),
+)
+ex.equivalent(
+    "A target is -100 or the number of a token.",
+    ("= 0", "= -1"),
+    of="counts by bincount",
+)
+ex.equivalent(
+    "No prediction is -100.",
+    ("asked & (predictions == labels)", "predictions == labels"),
+    of="counts by bincount",
+)

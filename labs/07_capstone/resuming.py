@@ -218,3 +218,12 @@ def missing_runs(text, arms, seeds, steps):
     return out
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".reshape", ".view"),
+)
+ex.equivalent(
+    "Any number but 0 counts as True.",
+    (", dtype=torch.bool", ""),
+    of="a table of what is done",
+)

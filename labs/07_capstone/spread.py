@@ -145,3 +145,17 @@ ex.right(
     "by the differences of all pairs of runs",
     (f"{SQUARES} / (len(x) - 1)", "(x[:, None] - x).square().sum() / (2 * len(x) * (len(x) - 1))"),
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("x - x.mean()", "x.mean() - x"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("finished.sum(1, keepdim=True)", "finished.sum(1, keepdim=True).detach()"),
+    of="without a loop",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("scores - mean", "mean - scores"),
+    of="without a loop",
+)

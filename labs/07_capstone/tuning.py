@@ -164,3 +164,25 @@ def tuned(validation, test, finished):
     return test[one]
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("torch.inf)", "torch.inf).detach()"),
+)
+ex.equivalent(
+    "Accuracies lie between 0 and 1, and there are equally many for each rate.",
+    ("validation.mean", "validation.sum"), ("torch.inf", "20.0"), ("torch.inf", "100.0"),
+    ("torch.inf", "10000.0"),
+)
+ex.equivalent(
+    "An index on the CPU picks from a tensor on any device.",
+    (", device=test.device", ""),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1)]", "(1)]"),
+)
+ex.equivalent(
+    "Accuracies lie between 0 and 1, and there are equally many for each rate.",
+    (".mean", ".sum"),
+    of="loops",
+)

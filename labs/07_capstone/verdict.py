@@ -208,3 +208,13 @@ def verdicts(low, high, paper, margin):
     return torch.where(paper > margin, lead, level)
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("low.tolist(), high.tolist", "high.tolist(), low.tolist"),
+    of="the claim as an interval of its own",
+)
+ex.equivalent(
+    "At the limit itself both sides give the same.",
+    ("> 0", ">= 0"),
+    of="the claim as an interval of its own",
+)

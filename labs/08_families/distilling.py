@@ -223,3 +223,38 @@ def distillation_loss(student, teacher, real, temperature=2.0):
     return total / max(1, len(places)) * temperature * temperature
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("] / temperature).log_softmax(-1)", "] / temperature).log_softmax(1)"),
+    (") / temperature).log_softmax(-1)", ") / temperature).log_softmax(1)"), ("m(-1)", "m(1)"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (") / temperature).log_softmax(-1)", ") / temperature).log_softmax(-1).detach()"),
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    (".detach()", ""),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("(log_p.exp() * (log_p - log_q)).sum(-1", "log_p.exp() * (log_p - log_q"),
+    (".sum(-1)", ".sum(-1, keepdim=True)"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("] / temperature).log_softmax(-1)", "] / temperature).log_softmax(1)"),
+    (") / temperature).log_softmax(-1)", ") / temperature).log_softmax(1)"), ("(-1) ", "(1) "),
+    ("log_q).sum(-1)", "log_q).sum(1)"),
+    of="cross-entropy minus the teacher's entropy",
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (") / temperature).log_softmax(-1)", ") / temperature).log_softmax(-1).detach()"),
+    of="cross-entropy minus the teacher's entropy",
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    (".detach()", ""),
+    of="cross-entropy minus the teacher's entropy",
+)

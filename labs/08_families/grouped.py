@@ -209,3 +209,8 @@ def grouped_attention(q, k, v, mask):
     return torch.stack(heads, dim=1)
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-2", "2"),
+    of="keys and values repeated",
+)

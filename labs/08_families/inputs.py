@@ -161,3 +161,8 @@ def t5_inputs(ids, hidden, first_sentinel):
     return torch.cat(parts)
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+    of="the starts counted by a running sum",
+)

@@ -233,3 +233,12 @@ def fill_in(inputs, written, sentinels):
     return torch.tensor(text)
 """,
 )
+ex.equivalent(
+    "A list holds the same marks as a set.",
+    ("set(sentinels.tolist()", "sentinels.tolist("),
+)
+ex.equivalent(
+    "A sentinel equals none of the ordinary tokens.",
+    ("continue", "pass"),
+    of="searching for each gap",
+)

@@ -219,3 +219,25 @@ def in_context(x, y, width):
     return torch.stack(found, dim=1)
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    (":, None] - x[", "None] - x[:, "),
+)
+ex.equivalent(
+    "It broadcasts to the same.",
+    ("square[0]", "square"), ("[0]", "[-1]"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    (" 0]", " -1]"),
+)
+ex.equivalent(
+    "The product of all components is the sum either way.",
+    (".sum(-1, keepdim=True)", ""),
+    of="a key with one component more, as in attention",
+)
+ex.equivalent(
+    "The first row is replaced by 0 at the end.",
+    ("0]", "-1]"),
+    of="a key with one component more, as in attention",
+)

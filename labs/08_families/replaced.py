@@ -217,3 +217,21 @@ def replaced_tokens(ids, gaps, probs, draws):
     return both
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1) ", "(1) "), ("x(-1)", "x(1)"),
+)
+ex.equivalent(
+    "Stacked with whole numbers, booleans become 0 and 1.",
+    ("(read != ids).long()", "read != ids"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1) ", "(1) "), (".sum(-1)", ".sum(1)"),
+    of="counting the sums that the draw has passed",
+)
+ex.equivalent(
+    "Stacked with whole numbers, booleans become 0 and 1.",
+    ("(read != ids).long()", "read != ids"),
+    of="counting the sums that the draw has passed",
+)

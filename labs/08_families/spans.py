@@ -249,3 +249,17 @@ def hidden_spans(text, starts, lengths, mask_prob=0.15):
     return hidden
 """,
 )
+ex.equivalent(
+    "Each row is written whole, whatever stood there.",
+    ("torch.zeros_like", "torch.ones_like"),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    ("torch.bool, device=text.device", "torch.bool"),
+    of="sets of positions",
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("int(s)", "s"), ("int(s + n)", "s + n"),
+    of="sets of positions",
+)

@@ -208,3 +208,13 @@ def t5_targets(ids, hidden, first_sentinel):
     return torch.tensor([x for n, span in enumerate(spans) for x in (first_sentinel - n, *span)])
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+    of="sentinel and token side by side",
+)
+ex.equivalent(
+    "torch does the conversion by itself.",
+    ("int(starts.sum()", "starts.sum("),
+    of="sentinel and token side by side",
+)

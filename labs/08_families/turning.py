@@ -284,3 +284,33 @@ def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
     return scores.masked_fill(hidden, float("-inf")).softmax(-1) @ v
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "base ** (-torch.arange(half, device=q.device) / half",
+        "(base ** (-torch.arange(half, device=q.device) / half)).detach(",
+    ),
+    ("positions[:, None] * theta", "(positions[:, None] * theta).detach()"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("a * cos - b * sin", "b * sin - a * cos"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (
+        "positions[:, None] * base ** (-torch.arange(n, device=x.device) / n",
+        "(positions[:, None] * base ** (-torch.arange(n, device=x.device) / n)).detach(",
+    ),
+    of="complex numbers",
+)
+ex.equivalent(
+    "Inputs are in float32 or half precision.",
+    ("x.dtype == torch.float64", "False"),
+    of="complex numbers",
+)
+ex.equivalent(
+    "It broadcasts to the same.",
+    ("k_positions[None]", "k_positions"),
+    of="complex numbers",
+)

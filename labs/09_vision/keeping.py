@@ -158,3 +158,17 @@ def visible_patches(patches, noise, keep):
     return torch.stack(rows)
 """,
 )
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("dim=1", ""),
+)
+ex.equivalent(
+    "An index on the CPU picks from a tensor on any device.",
+    (", device=noise.device", ""),
+    of="indices that pair up",
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("noise, dim=1", "noise"),
+    of="indices that pair up",
+)

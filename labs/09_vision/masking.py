@@ -184,3 +184,29 @@ def shifted_mask(height, width, size, shift):
     return torch.tensor(masks)
 """,
 )
+ex.equivalent(
+    "Any labels will do that differ within a window.",
+    ("2 ", "3 "),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("label.reshape", "label.view"),
+)
+ex.equivalent(
+    "Any labels will do that differ within a window.",
+    ("count = torch.zeros(height, ", "count = torch.ones(height, "), (", 0", ", 1"), (", 0", ", -1"),
+    ("rows in (slice(0, -size), slice(", "rows in (slice(-size), slice("),
+    (", slice(-size, -shift), slice(height", ", slice(-shift), slice(height"),
+    ("columns in (slice(0, -size), slice(", "columns in (slice(-size), slice("),
+    (", slice(-size, -shift), slice(width", ", slice(-shift), slice(width"), ("+", "-"), ("= 1", "= 2"),
+    ("shift == 0", "False"), ("if shift == 0:\n        label = torch.zeros(height, width)", "pass"),
+    ("0:", "-1:"), ("label = torch.zeros(height, width)", "pass"),
+    ("label = torch.zeros(height, width)", "label = torch.zeros(width, height)"),
+    ("label = torch.zeros(height, ", "label = torch.ones(height, "),
+    of="numbered as in the authors' code",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("1) - label.unsqueeze(2", "2) - label.unsqueeze(1"),
+    of="numbered as in the authors' code",
+)

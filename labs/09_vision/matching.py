@@ -244,3 +244,34 @@ def match(logits, boxes, labels, targets):
     return query[number.argsort()]
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("(-1)[", "(1)["),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("boxes[:, None] - targets", "targets - boxes[:, None]"),
+)
+ex.equivalent(
+    "The numbers are the same: on which device they lie shows on a GPU only.",
+    (".numpy()", ""), (".cpu().numpy", ".numpy"),
+)
+ex.equivalent(
+    "NumPy and torch take each other's numbers, and an empty tensor may be shared.",
+    ("torch.from_numpy(number)", "number"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("b - t", "t - b"),
+    of="objects as rows",
+)
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    ("e()", "e().long()"),
+    of="objects as rows",
+)
+ex.equivalent(
+    "NumPy and torch take each other's numbers, and an empty tensor may be shared.",
+    ("labels.clone()", "labels"),
+    of="objects as rows",
+)

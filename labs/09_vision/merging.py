@@ -194,3 +194,16 @@ def out_of_windows(windows, height, shift):
     return windows[:, window, token]
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("B, height // size", "height // size, B"), ("size, D", "D, size"),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("windows.reshape", "windows.view"),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".reshape", ".view"),
+    of="window by window",
+)

@@ -137,3 +137,8 @@ def offset_index(rows, columns):
     return torch.tensor([[table.index((q[0] - k[0], q[1] - k[1])) for k in places] for q in places])
 """,
 )
+ex.equivalent(
+    "It is the default.",
+    (', indexing="ij"', ""),
+    of="as in the authors' code",
+)

@@ -224,3 +224,23 @@ def giou(first, second):
     return torch.stack(rows).reshape(len(first), len(second))
 """,
 )
+ex.equivalent(
+    "It broadcasts to the same.",
+    ("second[None]", "second"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("2:] - a[..., :2", ":2] - a[..., 2:"), ("2:] - b[..., :2", ":2] - b[..., 2:"),
+    ("(high - low).prod", "(low - high).prod"),
+)
+ex.equivalent(
+    "A box has four numbers: two to the right is two to the left; the axes are the same.",
+    ("axis, None", "None, axis"), ("axis + 2, None", "None, axis + 2"), ("axis + 2,", "axis - 2,"),
+    ("axis + 2]", "axis - 2]"),
+    of="x and y by themselves",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("torch.max(a1, b1) - torch.min(a0, b0", "torch.min(a0, b0) - torch.max(a1, b1"),
+    of="x and y by themselves",
+)

@@ -212,3 +212,17 @@ def clip_loss(images, texts, log_scale):
     return total / (2 * len(images))
 """,
 )
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("images, dim=1", "images"), ("texts, dim=1", "texts"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ('"be,se->bs", a, b', "'be,se->bs', b, a"),
+    of="logsumexp minus the diagonal",
+)
+ex.equivalent(
+    "The loss is the same for the transposed table.",
+    ('"be,se->bs"', "'be,se->sb'"),
+    of="logsumexp minus the diagonal",
+)

@@ -174,3 +174,26 @@ def put_back(kept, filler, noise):
     return torch.stack(images)
 """,
 )
+ex.equivalent(
+    "Fillers too many are never picked.",
+    ("- ", "+ "), (" - K", ""),
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    (").argsort(dim=1)", ").argsort()"), ("(dim=1).argsort", "().argsort"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("D)", "D).detach()"),
+    of="scattered to where the order says",
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("noise, dim=-1", "noise"),
+    of="scattered to where the order says",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1", "1"),
+    of="scattered to where the order says",
+)

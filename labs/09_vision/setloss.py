@@ -237,3 +237,36 @@ def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
     return total / weights + 5 * distance
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("logits.dtype)", "logits.dtype).detach()"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1", "1"), ("0]", "-1]"),
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("boxes[matched] - targets", "targets - boxes[matched]"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (" labels)", " labels).detach()"), ("outputs)", "outputs).detach()"),
+    of="cross_entropy with weights",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0,", "-1,"),
+    of="cross_entropy with weights",
+)
+ex.equivalent(
+    "Where nothing is to be found, the boxes have no say.",
+    (" + 0", " - 0"), ("classes + 0 * boxes.sum()", "classes"), (" * boxes.sum", " / boxes.sum"),
+    ("0 * boxes.sum()", "0"), ("boxes.sum", "boxes.mean"),
+    of="cross_entropy with weights",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ('boxes[matched], targets, reduction="sum"', "targets, boxes[matched], reduction='sum'"),
+    of="cross_entropy with weights",
+)

@@ -200,3 +200,13 @@ def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
     return total / (2 * len(labels))
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("=-1)", "=1)"),
+    of="log_softmax and gather",
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("choices))", "choices)).detach()"),
+    of="log_softmax and gather",
+)

@@ -181,3 +181,11 @@ def into_windows(x, size, shift):
     return x.permute(0, 1, 2, 4, 5, 3).flatten(3, 4).flatten(1, 2)
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("B, H // size", "H // size, B"), (", size, D)", ", D, size)"),
+)
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    ("x.reshape", "x.view"),
+)

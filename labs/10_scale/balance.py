@@ -239,3 +239,21 @@ def balance_loss(logits, real, alpha=0.01):
     return alpha * z.shape[1] * total
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-1]", "1]"), ("(-1),", "(1),"), ("(-1).mean", "(1).mean"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("z.dtype).mean(0)", "z.dtype).mean(0).detach()"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("z.dtype).mean(0)", "z.dtype).mean(0, keepdim=True)"), ("-1),", "-1, keepdim=True),"),
+    ("1).mean(0)", "1).mean(0, keepdim=True)"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("E)", "E).detach()"),
+    of="bincount",
+)

@@ -292,3 +292,35 @@ def scaling_exponent(sizes, losses, rows):
     return torch.cat((slopes[:1], ends))
 """,
 )
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("sizes.detach().log", "sizes.log"), ("losses.detach().log", "losses.log"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("x - x.mean(-1, keepdim=True", "(x - x.mean(-1, keepdim=True)).detach("),
+    ("-(x * y).sum(-1) / x.square().sum(-1", "(-(x * y).sum(-1) / x.square().sum(-1)).detach("),
+    ("]))", "])).detach()"), ("h))", "h)).detach()"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("=1)", "=1).detach()"), ("x - x.mean", "(x - x.mean()).detach"),
+    ("sizes.dtype)", "sizes.dtype).detach()"),
+    of="least squares with two columns",
+)
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    ("0]", "0].double()"),
+    of="least squares with two columns",
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0]", "-1]"),
+    of="least squares with two columns",
+)
+ex.equivalent(
+    "With a column of ones, or by the difference to the mean, a shift of x does not change the slope.",
+    ("x = x - x.mean()", "pass"), (" - x.mean", " + x.mean"), ("x - x.mean()", "x"), ("x.mean", "x.sum"),
+    ("x.mean", "x.amax"),
+    of="least squares with two columns",
+)

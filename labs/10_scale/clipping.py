@@ -260,3 +260,17 @@ def clipped_loss(new, old, advantages, answer, clip=0.2):
     return torch.stack(costs).mean()
 """,
 )
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    (".detach())", ")"), ("advantages.detach()", "advantages"),
+)
+ex.equivalent(
+    "Padding is taken out at the end.",
+    ("torch.zeros_like(new)", "new"), (" torch.zeros_like(new", " torch.ones_like(new"),
+    of="by the sign of the advantage",
+)
+ex.equivalent(
+    "At the limit itself both sides give the same.",
+    ("> ", ">= "),
+    of="by the sign of the advantage",
+)

@@ -216,3 +216,7 @@ def group_advantages(rewards, group, eps=1e-4):
     return torch.tensor(found)
 """,
 )
+ex.equivalent(
+    "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
+    (".reshape", ".view"),
+)

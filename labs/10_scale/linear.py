@@ -227,3 +227,12 @@ def linear_attention(q, k, v):
     return torch.stack(rows, dim=2)
 """,
 )
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("0", "-1"),
+)
+ex.equivalent(
+    "It is the same axis or place, counted from the other end.",
+    ("-2", "2"),
+    of="with the table, which this method avoids",
+)

@@ -219,3 +219,7 @@ def lora_linear(x, weight, bias, down, up, alpha):
     return out
 """,
 )
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("weight.detach().T", "weight.T"), ("bias.detach()", "bias"),
+)

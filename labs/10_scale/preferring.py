@@ -260,3 +260,20 @@ def dpo_loss(policy, reference, answer, beta=0.1):
     return torch.stack(losses).mean()
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    (").masked_fill(~answer, 0)", ").masked_fill(~answer, 0).detach()"),
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("reference.detach().masked_fill", "reference.masked_fill"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    ("1)", "1, keepdim=True)"),
+)
+ex.equivalent(
+    "In a sum or mean over everything the additional axis, or the order, does not matter.",
+    (")))", "), keepdim=True))"),
+    of="softplus of a signed sum",
+)

@@ -283,3 +283,13 @@ def ranking_loss(scores, ranks):
     return total / max(count, 1)
 """,
 )
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("scores.dtype)", "scores.dtype).detach()"),
+    of="softplus over the whole table",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ('"bij,bij->", costs, worse', "'bij,bij->', worse, costs"),
+    of="softplus over the whole table",
+)

@@ -252,3 +252,36 @@ def rounded_weight(weight, bits=8):
     return torch.einsum("fd,f->fd", codes.to(w.dtype), largest / most).to(weight.dtype)
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("2 ** (bits - 1) - 1", "1 - 2 ** (bits - 1)"),
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("e()", "e().detach()"),
+    ("exact.abs().amax(1, keepdim=True) / most", "(exact.abs().amax(1, keepdim=True) / most).detach()"),
+    ("d()", "d().detach()"), ("weight.dtype)", "weight.dtype).detach()"),
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("weight.detach().double", "weight.double"),
+)
+ex.equivalent(
+    "Codes of 0 stay 0.",
+    (" 1))", " 2))"),
+)
+ex.equivalent(
+    "Whether a gradient reaches this input is not asked.",
+    ("weight.detach().double", "weight.double"),
+    of="channel by channel",
+)
+ex.equivalent(
+    "No gradient flows through it, or none is asked for.",
+    ("))", ")).detach()"), ("weight)", "weight).detach()"),
+    of="channel by channel",
+)
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("2 ** (bits - 1) - 1", "1 - 2 ** (bits - 1)"),
+    of="channel by channel",
+)

@@ -211,3 +211,12 @@ def routing_weights(logits, k):
     return torch.stack(rows).reshape(logits.shape)
 """,
 )
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("k, dim=-1", "k"),
+)
+ex.equivalent(
+    "It is the default, or the last axis.",
+    ("dim=-1, descending", "descending"),
+    of="what is below the k-th is hidden",
+)

@@ -220,3 +220,12 @@ def sparse_mask(real, is_global, window):
     return torch.tensor(masks)
 """,
 )
+ex.equivalent(
+    "The two may change places: their sum, product, square or distance is the same.",
+    ("place[:, None] - place", "place - place[:, None]"),
+)
+ex.equivalent(
+    "Padding is taken out at the end.",
+    ("torch.ones_like", ""), ("|", "&"),
+    of="two triangles",
+)
