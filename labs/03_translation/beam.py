@@ -329,3 +329,143 @@ ex.equivalent(
     ("V - 1", "V"), (" 1))", " 0))"),
     of="tensors and topk",
 )
+ex.right("a heap of candidates", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    import heapq
+
+    table, beam, done, stops = log_probs.tolist(), [(0.0, [])], [], 0
+    for n in range(1, max_new_tokens + 1):
+        every = [
+            (score + p, [*text, token])
+            for score, text in beam
+            for token, p in enumerate(table[text[-1] if text else start_id])
+        ]
+        for score, text in heapq.nlargest(num_beams, every):
+            stops += text[-1] == stop_id
+            if text[-1] == stop_id or n == max_new_tokens:
+                done.append((score / ((5 + n) / 6) ** alpha, text))
+        if stops >= num_beams:
+            break
+        beam = heapq.nlargest(num_beams, [c for c in every if c[1][-1] != stop_id])
+    best = max(done)[1]
+    return torch.tensor(best + [pad_id] * (max_new_tokens - len(best)))
+''')
+ex.right("two helpers and a while loop", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    def extended(beam):
+        found = []
+        for score, text in beam:
+            last = text[-1] if text else start_id
+            found += [(score + float(p), text + (t,)) for t, p in enumerate(log_probs[last])]
+        return sorted(found, key=lambda scored: scored[0], reverse=True)
+
+    def penalised(scored):
+        return scored[0] / ((5 + len(scored[1])) / 6) ** alpha
+
+    beam, done, stops, n = [(0.0, ())], [], 0, 0
+    while n < max_new_tokens and stops < num_beams:
+        n += 1
+        every = extended(beam)
+        ended = [c for c in every[:num_beams] if c[1][-1] == stop_id]
+        stops += len(ended)
+        done += every[:num_beams] if n == max_new_tokens else ended
+        beam = [c for c in every if c[1][-1] != stop_id][:num_beams]
+    best = list(max(done, key=penalised)[1])
+    return torch.tensor(best + [pad_id] * (max_new_tokens - len(best)))
+''')
+ex.right("the candidates in one comprehension", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    table, beam, finished, stopped = log_probs.tolist(), [(0.0, [start_id])], [], 0
+    for length in range(1, max_new_tokens + 1):
+        candidates = sorted(
+            ((score + p, text + [token]) for score, text in beam for token, p in enumerate(table[text[-1]])),
+            reverse=True,
+        )
+        top = candidates[:num_beams]
+        stopped += sum(text[-1] == stop_id for _, text in top)
+        finished += [
+            (score / ((5 + length) / 6) ** alpha, text)
+            for score, text in top
+            if text[-1] == stop_id or length == max_new_tokens
+        ]
+        if stopped >= num_beams:
+            break
+        beam = [candidate for candidate in candidates if candidate[1][-1] != stop_id][:num_beams]
+    best = max(finished)[1][1:]
+    return torch.tensor(best + [pad_id] * (max_new_tokens - len(best)))
+''')
+ex.right("texts as a tensor, all steps in a helper", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    V = len(log_probs)
+    best_text, best_score, stopped = None, -math.inf, 0
+
+    def pick(joint, texts, k):
+        values, places = joint.flatten().sort(descending=True)
+        values, places = values[:k], places[:k]
+        return values, torch.cat((texts[places // V], (places % V)[:, None]), dim=1)
+
+    scores = torch.zeros(1, dtype=torch.float64, device=log_probs.device)
+    texts = torch.tensor([[start_id]], device=log_probs.device)
+    for length in range(1, max_new_tokens + 1):
+        joint = scores[:, None] + log_probs.double()[texts[:, -1]]
+        values, new = pick(joint, texts, num_beams)
+        for value, text in zip(values, new):
+            stopped += int(text[-1] == stop_id)
+            final = float(value) / ((5 + length) / 6) ** alpha
+            if (text[-1] == stop_id or length == max_new_tokens) and final > best_score:
+                best_text, best_score = text[1:], final
+        if stopped >= num_beams:
+            break
+        others = torch.arange(V, device=log_probs.device) != stop_id
+        joint = joint.masked_fill(~others, -math.inf)
+        scores, texts = pick(joint, texts, min(num_beams, len(texts) * (V - 1)))
+    return F.pad(best_text, (0, max_new_tokens - len(best_text)), value=pad_id)
+''')
+ex.right("a dictionary from text to score", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    table, beam, done, stopped = log_probs.tolist(), {(): 0.0}, {}, 0
+    for length in range(1, max_new_tokens + 1):
+        scores = {}
+        for text, score in beam.items():
+            for token, p in enumerate(table[text[-1]] if text else table[start_id]):
+                scores[(*text, token)] = score + p
+        order = sorted(scores, key=scores.get, reverse=True)
+        for text in order[:num_beams]:
+            if text[-1] == stop_id:
+                stopped += 1
+            if text[-1] == stop_id or length == max_new_tokens:
+                done[text] = scores[text] / ((5 + length) / 6) ** alpha
+        if stopped >= num_beams:
+            break
+        open_texts = [text for text in order if text[-1] != stop_id]
+        beam = {text: scores[text] for text in open_texts[:num_beams]}
+    best = max(done, key=done.get)
+    return torch.tensor([*best, *[pad_id] * (max_new_tokens - len(best))])
+''')
+ex.right("records with a length of their own", source='''
+def beam_search(log_probs, num_beams, alpha, start_id, stop_id, pad_id, max_new_tokens):
+    def penalty(text):
+        return ((5 + len(text)) / 6) ** alpha
+
+    log_p = log_probs.tolist()
+    live, best, stopped = [([], 0.0)], ([], -math.inf), 0
+    for _ in range(max_new_tokens):
+        grown = []
+        for text, score in live:
+            row = log_p[text[-1]] if text else log_p[start_id]
+            for token in range(len(row)):
+                grown.append((text + [token], score + row[token]))
+        grown.sort(key=lambda item: item[1], reverse=True)
+        for text, score in grown[:num_beams]:
+            ends = text[-1] == stop_id
+            stopped += ends
+            if (ends or len(text) == max_new_tokens) and score / penalty(text) > best[1]:
+                best = text, score / penalty(text)
+        if stopped >= num_beams:
+            break
+        live = [item for item in grown if item[0][-1] != stop_id][:num_beams]
+    text = best[0]
+    while len(text) < max_new_tokens:
+        text = [*text, pad_id]
+    return torch.tensor(text)
+''')

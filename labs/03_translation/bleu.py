@@ -203,3 +203,91 @@ ex.equivalent(
     ("total += ", "total -= "), ("hits += ", "hits -= "),
     of="hits and totals in a double loop",
 )
+ex.right("precisions in a list", source='''
+def bleu(found, wanted):
+    def grams(words, n):
+        return Counter(words[i : i + n] for i in range(len(words) - n + 1))
+
+    precisions = []
+    for n in range(1, 5):
+        pairs = [(grams(a, n), grams(b, n)) for a, b in zip(found, wanted)]
+        hits = sum(min(k, theirs[g]) for ours, theirs in pairs for g, k in ours.items())
+        total = sum(sum(ours.values()) for ours, _ in pairs)
+        precisions.append(hits / total if total > 0 else 0)
+    c, r = sum(map(len, found)), sum(map(len, wanted))
+    brevity = 1.0 if c >= r else math.exp(1 - r / c)
+    return torch.tensor(100 * brevity * math.prod(precisions) ** (1 / 4))
+''')
+ex.right("windows by zip", source='''
+def bleu(found, wanted):
+    product = 1.0
+    for n in (1, 2, 3, 4):
+        ours = [Counter(zip(*(s[i:] for i in range(n)))) for s in found]
+        theirs = [Counter(zip(*(s[i:] for i in range(n)))) for s in wanted]
+        total = sum(c.total() for c in ours)
+        product *= sum((a & b).total() for a, b in zip(ours, theirs)) / max(total, 1)
+    c, r = sum(len(s) for s in found), sum(len(s) for s in wanted)
+    return torch.tensor(100.0 * math.exp(min(0.0, 1 - r / c)) * product**0.25)
+''')
+ex.right("tensors of hits and totals", source='''
+def bleu(found, wanted):
+    hits, totals = torch.zeros(4, dtype=torch.float64), torch.zeros(4, dtype=torch.float64)
+    for ours, theirs in zip(found, wanted):
+        for n in range(4):
+            a = Counter(ours[i : i + n + 1] for i in range(len(ours) - n))
+            b = Counter(theirs[i : i + n + 1] for i in range(len(theirs) - n))
+            hits[n] += (a & b).total()
+            totals[n] += a.total()
+    c, r = sum(map(len, found)), sum(map(len, wanted))
+    score = (hits / totals.clamp(min=1)).prod() ** 0.25
+    return (100 * min(1.0, math.exp(1 - r / c)) * score).float()
+''')
+ex.right("a helper for each sentence", source='''
+def bleu(found, wanted):
+    def count(ours, theirs, n):
+        left = [theirs[i : i + n] for i in range(len(theirs) - n + 1)]
+        hits = 0
+        for gram in (runs := [ours[i : i + n] for i in range(len(ours) - n + 1)]):
+            if gram in left:
+                left.remove(gram)
+                hits += 1
+        return hits, len(runs)
+
+    product = 1.0
+    for n in range(1, 5):
+        hits, total = map(sum, zip(*(count(a, b, n) for a, b in zip(found, wanted))))
+        if not hits:
+            return torch.tensor(0.0)
+        product *= hits / total
+    c, r = len([w for s in found for w in s]), len([w for s in wanted for w in s])
+    return torch.tensor(100 * min(1.0, math.exp(1 - r / c)) * math.sqrt(math.sqrt(product)))
+''')
+ex.right("the penalty first", source='''
+def bleu(found, wanted):
+    c, r = sum(map(len, found)), sum(map(len, wanted))
+    score = 100 * (math.exp(1 - r / c) if c < r else 1)
+    for n in range(1, 5):
+        hits, total = 0, 0
+        for a, b in zip(found, wanted):
+            x = Counter(map(tuple, (a[i : i + n] for i in range(max(0, len(a) - n + 1)))))
+            y = Counter(map(tuple, (b[i : i + n] for i in range(max(0, len(b) - n + 1)))))
+            hits += sum((x & y).values())
+            total += sum(x.values())
+        score *= (hits / total) ** 0.25 if total else 0
+    return torch.tensor(float(score))
+''')
+ex.right("what is left after subtraction", source='''
+def bleu(found, wanted):
+    shares = []
+    for n in range(1, 5):
+        ours = [Counter(s[i : i + n] for i in range(len(s) - n + 1)) for s in found]
+        theirs = [Counter(s[i : i + n] for i in range(len(s) - n + 1)) for s in wanted]
+        total = sum(a.total() for a in ours)
+        missed = sum((a - b).total() for a, b in zip(ours, theirs))
+        shares.append(1 - missed / total if total else 0.0)
+    if min(shares) == 0:
+        return torch.tensor(0.0)
+    c, r = sum(map(len, found)), sum(map(len, wanted))
+    logs = sum(map(math.log, shares)) / 4
+    return torch.tensor(100 * math.exp(logs + min(0, 1 - r / c)))
+''')

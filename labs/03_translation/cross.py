@@ -192,3 +192,50 @@ def cross_attention(x, memory, w_q, w_k, w_v, lengths):
     weights = torch.einsum("btk,bsk->bts", q, k).masked_fill(hidden, -torch.inf).softmax(-1)
     return torch.einsum("bts,bsv->btv", weights, v)
 ''')
+ex.right("where and a padding mask of four axes less one", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    scores = torch.bmm(x @ w_q, (memory @ w_k).transpose(1, 2)) / w_k.size(1) ** 0.5
+    places = torch.arange(memory.size(1), device=memory.device).expand(len(x), 1, -1)
+    scores = torch.where(places < lengths.view(-1, 1, 1), scores, -torch.inf)
+    return torch.bmm(F.softmax(scores, dim=2), memory @ w_v)
+''')
+ex.right("an added bias of minus infinity", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    S = memory.shape[1]
+    padding = torch.arange(S, device=x.device) >= lengths[:, None]
+    bias = torch.zeros(len(x), 1, S, dtype=x.dtype, device=x.device).masked_fill(padding[:, None], -math.inf)
+    scores = (x @ w_q) @ (memory @ w_k).mT * w_k.shape[1] ** -0.5 + bias
+    return scores.softmax(-1) @ memory @ w_v
+''')
+ex.right("the softmax by hand", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    scores = (x @ w_q) @ (memory @ w_k).mT / math.sqrt(w_q.shape[-1])
+    real = (torch.arange(memory.shape[1], device=x.device) < lengths[:, None])[:, None]
+    scores = scores.masked_fill(~real, -math.inf)
+    e = (scores - scores.amax(-1, keepdim=True)).exp()
+    return (e @ (memory @ w_v)) / e.sum(-1, keepdim=True)
+''')
+ex.right("both projections of the queries joined", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    scores = x @ (w_q @ w_k.T / math.sqrt(w_k.shape[1])) @ memory.mT
+    hidden = torch.arange(memory.shape[1], device=x.device)[None, None, :] >= lengths[:, None, None]
+    return torch.softmax(scores.masked_fill(hidden, -math.inf), -1) @ (memory @ w_v)
+''')
+ex.right("linear layers, memory along the rows", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    q, k, v = F.linear(x, w_q.T), F.linear(memory, w_k.T), F.linear(memory, w_v.T)
+    real = torch.arange(memory.shape[1], device=x.device)[:, None] < lengths[:, None, None]
+    weights = (k @ q.mT / math.sqrt(k.shape[-1])).masked_fill(~real, -math.inf).softmax(1)
+    return weights.mT @ v
+''')
+ex.right("one target token at a time", source='''
+def cross_attention(x, memory, w_q, w_k, w_v, lengths):
+    k, v = memory @ w_k, memory @ w_v
+    padding = torch.arange(memory.shape[1], device=x.device) >= lengths[:, None]
+    out = []
+    for t in range(x.shape[1]):
+        scores = (k * (x[:, t] @ w_q)[:, None]).sum(-1) / math.sqrt(w_k.shape[1])
+        weights = scores.masked_fill(padding, -math.inf).softmax(-1)
+        out.append((weights[..., None] * v).sum(1))
+    return torch.stack(out, dim=1)
+''')

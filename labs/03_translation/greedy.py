@@ -204,3 +204,72 @@ ex.equivalent(
     ("rows, device=log_probs.device", "rows"),
     of="row by row",
 )
+ex.right("a tensor filled in", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    B = len(log_probs)
+    out = torch.full((B, max_new_tokens), pad_id, device=log_probs.device)
+    for b in range(B):
+        last = start_id
+        for t in range(max_new_tokens):
+            last = int(log_probs[b, last].argmax())
+            out[b, t] = last
+            if last == stop_id:
+                break
+    return out
+''')
+ex.right("gather and where", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    V = log_probs.shape[-1]
+    last = torch.full((len(log_probs),), start_id, device=log_probs.device)
+    going, tokens = torch.ones_like(last, dtype=torch.bool), []
+    for _ in range(max_new_tokens):
+        line = log_probs.gather(1, last[:, None, None].expand(-1, 1, V)).squeeze(1)
+        last = line.max(dim=1).indices
+        tokens.append(last.masked_fill(~going, pad_id))
+        going = going & (last != stop_id)
+    return torch.stack(tokens, 1)
+''')
+ex.right("a table of the best token", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    best, rows = log_probs.argmax(-1).tolist(), []
+    for after in best:
+        text = [after[start_id]]
+        while len(text) < max_new_tokens:
+            text.append(pad_id if stop_id in text else after[text[-1]])
+        rows.append(text)
+    return torch.tensor(rows, device=log_probs.device)
+''')
+ex.right("a recursive helper", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    def write(table, last, left):
+        if left == 0:
+            return []
+        token = table[last].argmax().item()
+        return [token] + ([pad_id] * (left - 1) if token == stop_id else write(table, token, left - 1))
+
+    rows = [write(table, start_id, max_new_tokens) for table in log_probs]
+    return torch.tensor(rows, device=log_probs.device)
+''')
+ex.right("one-hot vectors through the table", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    V = log_probs.shape[-1]
+    after = F.one_hot(log_probs.argmax(-1), V)
+    state = F.one_hot(torch.full((len(log_probs),), start_id, device=log_probs.device), V)
+    tokens = []
+    for _ in range(max_new_tokens):
+        state = torch.einsum("bv,bvw->bw", state, after)
+        tokens.append(state.argmax(-1))
+    tokens = torch.stack(tokens, dim=1)
+    over = ((tokens == stop_id).long().cumsum(1) - (tokens == stop_id).long()) > 0
+    return tokens.masked_fill(over, pad_id)
+''')
+ex.right("the stop made to lead to itself", source='''
+def greedy(log_probs, start_id, stop_id, pad_id, max_new_tokens):
+    best = log_probs.argmax(-1)
+    rows = torch.arange(len(best), device=best.device)
+    ids, ended = [best[:, start_id]], [torch.zeros_like(rows, dtype=torch.bool)]
+    for _ in range(max_new_tokens - 1):
+        ended.append(ended[-1] | (ids[-1] == stop_id))
+        ids.append(best[rows, ids[-1]])
+    return torch.where(torch.stack(ended, 1), pad_id, torch.stack(ids, 1))
+''')

@@ -159,3 +159,56 @@ ex.equivalent(
     ("0)", "1)"), ("0)", "-1)"),
     of="a sorted list",
 )
+ex.right("all pairs in one list", source='''
+def best_pair(words, times):
+    pairs = [pair for word, n in zip(words, times) for pair in pairwise(word) for _ in range(n)]
+    counts = Counter(pairs)
+    return torch.tensor(min(counts, key=lambda pair: (-counts[pair], *pair)))
+''')
+ex.right("sorted by the vocabulary, then by the count", source='''
+def best_pair(words, times):
+    counts = Counter()
+    for word, n in zip(words, times):
+        counts.update({pair: 0 for pair in pairwise(word)})
+        for left, right in zip(word[:-1], word[1:]):
+            counts[left, right] += n
+    ranked = sorted(sorted(counts), key=counts.get, reverse=True)
+    return torch.tensor(ranked[0])
+''')
+ex.right("the best so far in a loop", source='''
+def best_pair(words, times):
+    counts = {}
+    for word, n in zip(words, times):
+        for pair in zip(word, word[1:]):
+            counts[pair] = counts.get(pair, 0) + n
+    best = None
+    for pair in counts:
+        if best is None or counts[pair] > counts[best] or counts[pair] == counts[best] and pair < best:
+            best = pair
+    return torch.tensor(best)
+''')
+ex.right("pairs as single numbers, bincount", source='''
+def best_pair(words, times):
+    size = 1 + max(piece for word in words for piece in word)
+    codes, weights = [], []
+    for word, n in zip(words, times):
+        codes += [left * size + right for left, right in pairwise(word)]
+        weights += [n] * (len(word) - 1)
+    code = int(torch.bincount(torch.tensor(codes), torch.tensor(weights)).argmax())
+    return torch.tensor([code // size, code % size])
+''')
+ex.right("a count for each pair that occurs", source='''
+def best_pair(words, times):
+    def count(pair):
+        return sum(n * sum(p == pair for p in pairwise(word)) for word, n in zip(words, times))
+
+    pairs = sorted({pair for word in words for pair in pairwise(word)})
+    return torch.tensor(max(pairs, key=count))
+''')
+ex.right("counters added up", source='''
+def best_pair(words, times):
+    each = (Counter(list(pairwise(word)) * n) for word, n in zip(words, times))
+    total = sum(each, Counter())
+    most = max(total.values())
+    return torch.tensor(min(pair for pair, n in total.items() if n == most))
+''')

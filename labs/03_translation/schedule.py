@@ -128,3 +128,38 @@ ex.equivalent(
     ("< ", "<= "),
     of="a line up to w, the root behind it",
 )
+ex.right("torch.pow and min", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    s = updates.to(torch.float32)
+    return torch.min(torch.pow(s, -0.5), torch.mul(s, warmup_steps**-1.5)) * d_model**-0.5
+''')
+ex.right("rsqrt", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    s = updates.float()
+    return torch.minimum(s.rsqrt(), s / (warmup_steps * math.sqrt(warmup_steps))) / math.sqrt(d_model)
+''')
+ex.right("stacked, then the smaller", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    s = updates.float()
+    both = torch.stack((1 / s.sqrt(), s * warmup_steps**-1.5))
+    return both.amin(dim=0) / d_model**0.5
+''')
+ex.right("relative to the peak", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    r = updates.float() / warmup_steps
+    peak = (d_model * warmup_steps) ** -0.5
+    return peak * torch.where(r < 1, r, r.rsqrt())
+''')
+ex.right("one update at a time", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    def rate(s):
+        return s * warmup_steps**-1.5 if s < warmup_steps else s**-0.5
+
+    return torch.stack([d_model**-0.5 * rate(s) for s in updates.float()])
+''')
+ex.right("logarithms, in double precision", source='''
+def learning_rate(updates, d_model, warmup_steps):
+    log_s = updates.double().log()
+    exponent = torch.minimum(-log_s / 2, log_s - 1.5 * math.log(warmup_steps)) - math.log(d_model) / 2
+    return exponent.exp().float()
+''')

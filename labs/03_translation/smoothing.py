@@ -236,3 +236,51 @@ ex.equivalent(
     ("(-1))", "(1))"), ("(-1).mean", "(1).mean"),
     of="the target as a distribution",
 )
+ex.right("cost of each token by logsumexp", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    real = targets != -100
+    z, right = logits[real], targets[real]
+    total = torch.logsumexp(z, dim=1)
+    sharp = total - z[torch.arange(len(z), device=z.device), right]
+    return ((1 - smoothing) * sharp + smoothing * (total - z.mean(1))).mean()
+''')
+ex.right("sums in place of means", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    real = targets.ne(-100)
+    log_p = F.log_softmax(logits[real], dim=-1)
+    right = log_p.gather(-1, targets[real].unsqueeze(-1)).sum()
+    rest = log_p.sum() / logits.shape[-1]
+    return -((1 - smoothing) * right + smoothing * rest) / real.sum()
+''')
+ex.right("flattened first", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    z, t = logits.flatten(0, 1), targets.flatten()
+    keep = (t != -100).nonzero().flatten()
+    log_p = z.index_select(0, keep).log_softmax(1)
+    picked = log_p.take_along_dim(t[keep][:, None], dim=1).squeeze(1)
+    return -torch.lerp(picked, log_p.mean(1), smoothing).mean()
+''')
+ex.right("token by token", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    losses = []
+    for z, t in zip(logits.flatten(0, 1), targets.flatten()):
+        if t != -100:
+            log_p = z - z.logsumexp(0)
+            losses.append(-(1 - smoothing) * log_p[t] - smoothing * log_p.mean())
+    return torch.stack(losses).mean()
+''')
+ex.right("the entropy of a mixture, einsum", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    V, real = logits.shape[-1], targets != -100
+    q = torch.full_like(logits[real], smoothing / V)
+    q = q.scatter_add(1, targets[real][:, None], torch.full_like(q[:, :1], 1 - smoothing))
+    return -torch.einsum("nv,nv->", q, logits[real].log_softmax(-1)) / len(q)
+''')
+ex.right("where leaves the padding out", source='''
+def smoothed_loss(logits, targets, smoothing=0.1):
+    real = targets != -100
+    log_p = torch.where(real[..., None], logits, 0.0).log_softmax(-1)
+    right = log_p.gather(-1, torch.where(real, targets, 0)[..., None]).squeeze(-1)
+    losses = (smoothing - 1) * right - smoothing * log_p.mean(-1)
+    return torch.where(real, losses, 0.0).sum() / real.sum()
+''')

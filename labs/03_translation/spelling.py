@@ -185,3 +185,76 @@ def encode(word, merges, num_letters):
         word = joined
     return torch.tensor(word)
 ''')
+ex.right("a while loop over places", source='''
+def encode(word, merges, num_letters):
+    for i, (left, right) in enumerate(merges):
+        joined, j = [], 0
+        while j < len(word):
+            if j + 1 < len(word) and word[j] == left and word[j + 1] == right:
+                joined.append(num_letters + i)
+                j += 2
+            else:
+                joined.append(word[j])
+                j += 1
+        word = joined
+    return torch.tensor(word)
+''')
+ex.right("in place on a list", source='''
+def encode(word, merges, num_letters):
+    word = list(word)
+    for i, pair in enumerate(merges):
+        j = 0
+        while j < len(word) - 1:
+            if tuple(word[j : j + 2]) == pair:
+                word[j : j + 2] = [num_letters + i]
+            j += 1
+    return torch.tensor(word)
+''')
+ex.right("a helper that joins one pair", source='''
+def encode(word, merges, num_letters):
+    def join(word, pair, new):
+        if len(word) < 2:
+            return word
+        if tuple(word[:2]) == pair:
+            return [new, *join(word[2:], pair, new)]
+        return [word[0], *join(word[1:], pair, new)]
+
+    for new, pair in enumerate(merges, num_letters):
+        word = join(word, pair, new)
+    return torch.tensor(word)
+''')
+ex.right("text with separators", source='''
+def encode(word, merges, num_letters):
+    text = "," + ",".join(map(str, word)) + ","
+    for i, (left, right) in enumerate(merges):
+        old, new = f",{left},{right},", f",{num_letters + i},"
+        while old in text:
+            text = text.replace(old, new, 1)
+    return torch.tensor([int(piece) for piece in text.strip(",").split(",")])
+''')
+ex.right("a stack for each merge", source='''
+def encode(word, merges, num_letters):
+    pieces = list(word)
+    for rank in range(len(merges)):
+        stack = []
+        for piece in pieces:
+            stack.append(piece)
+            if len(stack) > 1 and (stack[-2], stack[-1]) == merges[rank]:
+                stack[-2:] = [num_letters + rank]
+        pieces = stack
+    return torch.tensor(pieces)
+''')
+ex.right("places of the pair, found first", source='''
+def encode(word, merges, num_letters):
+    word = tuple(word)
+    for i, pair in enumerate(merges):
+        starts, last = set(), -2
+        for j, two in enumerate(pairwise(word)):
+            if two == pair and j != last + 1:
+                starts.add(j)
+                last = j
+        word = tuple(
+            num_letters + i if j in starts else piece for j, piece in enumerate(word) if j - 1 not in starts
+        )
+    return torch.tensor(word)
+''')

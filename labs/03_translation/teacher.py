@@ -177,3 +177,55 @@ ex.equivalent(
     ("pad_id, device=target_ids.device", "pad_id"), ("100, device=target_ids.device", "100"),
     of="row by row",
 )
+ex.right("cat in place of pad", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    B = len(target_ids)
+    column = target_ids.new_full((B, 1), -100)
+    inputs = torch.cat((torch.full_like(column, start_id), target_ids), dim=1)
+    targets = torch.cat((target_ids.masked_fill(target_ids == pad_id, -100), column), dim=1)
+    targets[torch.arange(B, device=target_ids.device), (target_ids != pad_id).sum(1)] = stop_id
+    return torch.stack((inputs, targets))
+''')
+ex.right("targets filled in a tensor of -100", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    B, T = target_ids.shape
+    both = target_ids.new_full((2, B, T + 1), -100)
+    both[0, :, 0], both[0, :, 1:] = start_id, target_ids
+    real = target_ids != pad_id
+    both[1, :, :T] = torch.where(real, target_ids, both[1, :, :T])
+    return torch.stack((both[0], both[1].scatter(1, real.sum(1)[:, None], stop_id)))
+''')
+ex.right("lists of numbers", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    inputs, targets = [], []
+    for row in target_ids.tolist():
+        real = [token for token in row if token != pad_id]
+        inputs.append([start_id, *row])
+        targets.append([*real, stop_id] + [-100] * (len(row) - len(real)))
+    return torch.tensor([inputs, targets], device=target_ids.device)
+''')
+ex.right("the stop where padding begins", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    padded = F.pad(target_ids != pad_id, (0, 1), value=False)
+    first = ~padded & F.pad(padded[:, :-1], (1, 0), value=True)
+    targets = F.pad(target_ids, (0, 1)).masked_fill(~padded, -100).masked_fill(first, stop_id)
+    return torch.stack((F.pad(target_ids, (1, 0), value=start_id), targets))
+''')
+ex.right("a one-hot place for the stop", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    T = target_ids.shape[1]
+    real = target_ids.ne(pad_id)
+    at = F.one_hot(real.sum(1), T + 1).bool()
+    targets = F.pad(torch.where(real, target_ids, -100), (0, 1), value=-100)
+    inputs = F.pad(target_ids, (1, 0), value=start_id)
+    return torch.stack([inputs, torch.where(at, stop_id, targets)])
+''')
+ex.right("one helper for a row", source='''
+def teacher_forcing(target_ids, start_id, stop_id, pad_id):
+    def one(row):
+        n = int((row != pad_id).sum())
+        target = torch.cat((row[:n], row.new_tensor([stop_id]), row.new_full((len(row) - n,), -100)))
+        return torch.stack((torch.cat((row.new_tensor([start_id]), row)), target))
+
+    return torch.stack([one(row) for row in target_ids], dim=1)
+''')
