@@ -220,3 +220,55 @@ ex.equivalent(
     ("=-2),", "=2),"), ("v), dim=-2)", "v), dim=2)"), ("[-2],", "[2],"), ("k.shape[-2]", "k.shape[2]"),
     of="positions compared",
 )
+ex.right("the mask by triu", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    P, T = past_k.shape[-2], q.shape[-2]
+    keys, values = torch.cat([past_k, k], -2), torch.cat([past_v, v], -2)
+    later = torch.ones(T, P + T, dtype=torch.bool, device=q.device).triu(P + 1)
+    scores = torch.matmul(q / math.sqrt(q.size(-1)), keys.mT)
+    return torch.matmul(torch.softmax(scores.masked_fill(later, -math.inf), -1), values)
+''')
+ex.right("scores of past and new tokens apart", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    T, P = q.shape[2], past_k.shape[2]
+    q = q / math.sqrt(q.shape[-1])
+    later = torch.ones(T, T, device=q.device).triu(1).bool()
+    scores = torch.cat((q @ past_k.mT, (q @ k.mT).masked_fill(later, -math.inf)), dim=-1)
+    weights = scores.softmax(-1)
+    return weights[..., :P] @ past_v + weights[..., P:] @ v
+''')
+ex.right("the softmax by hand", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    k, v = torch.cat((past_k, k), 2), torch.cat((past_v, v), 2)
+    T, S = q.shape[2], k.shape[2]
+    place = torch.arange(S, device=q.device)
+    scores = torch.where(place <= place[S - T :, None], q @ k.mT / q.shape[-1] ** 0.5, -math.inf)
+    e = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return (e @ v) / e.sum(-1, keepdim=True)
+''')
+ex.right("an added bias", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    P, T = past_k.shape[2], q.shape[2]
+    bias = torch.full((T, P + T), -math.inf, dtype=q.dtype, device=q.device).triu(P + 1)
+    scores = q @ torch.cat((past_k, k), dim=2).mT / math.sqrt(q.shape[-1]) + bias
+    return F.softmax(scores, dim=-1) @ torch.cat((past_v, v), dim=2)
+''')
+ex.right("all positions of a square, the last rows of it", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    T = q.shape[2]
+    k, v = torch.cat((past_k, k), dim=2), torch.cat((past_v, v), dim=2)
+    square = torch.ones(k.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
+    scores = torch.einsum("bhtk,bhsk->bhts", q, k) * k.shape[-1] ** -0.5
+    return scores.masked_fill(~square[-T:], -math.inf).softmax(-1) @ v
+''')
+ex.right("head by head", source='''
+def cached_attention(q, k, v, past_k, past_v):
+    P, T = past_k.shape[2], q.shape[2]
+    hidden = torch.ones(T, P + T, device=q.device).tril(P) == 0
+    heads = []
+    for h in range(q.shape[1]):
+        keys, values = torch.cat((past_k[:, h], k[:, h]), 1), torch.cat((past_v[:, h], v[:, h]), 1)
+        scores = torch.bmm(q[:, h], keys.mT) / math.sqrt(q.shape[-1])
+        heads.append(torch.bmm(scores.masked_fill(hidden, -math.inf).softmax(-1), values))
+    return torch.stack(heads, dim=1)
+''')

@@ -192,3 +192,50 @@ ex.equivalent(
     "No gradient flows through it, or none is asked for.",
     ("100)", "100).detach()"),
 )
+ex.right("log_softmax and gather for both", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    task = -logits.log_softmax(-1).gather(1, labels[:, None]).mean()
+    real = torch.arange(1, input_ids.shape[1], device=input_ids.device) <= extract[:, None]
+    log_p = lm_logits[:, :-1].log_softmax(-1).gather(-1, input_ids[:, 1:, None])[..., 0]
+    return task - lm_weight * log_p[real].mean()
+''')
+ex.right("only the real positions", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    real = torch.arange(input_ids.shape[1] - 1, device=input_ids.device) < extract.unsqueeze(1)
+    lm = F.cross_entropy(lm_logits[:, :-1][real], input_ids[:, 1:][real])
+    return torch.add(F.cross_entropy(logits, labels), lm, alpha=lm_weight)
+''')
+ex.right("losses of all positions, weighted", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    B, T, V = lm_logits.shape
+    costs = F.cross_entropy(
+        lm_logits[:, :-1].reshape(-1, V), input_ids[:, 1:].reshape(-1), reduction="none"
+    ).view(B, T - 1)
+    real = (torch.arange(1, T, device=input_ids.device) <= extract[:, None]).to(costs.dtype)
+    return F.cross_entropy(logits, labels) + lm_weight * (costs * real).sum() / real.sum()
+''')
+ex.right("nll_loss of flattened rows", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    targets = input_ids.clone()
+    for b, last in enumerate(extract.tolist()):
+        targets[b, last + 1 :] = -100
+    log_p = F.log_softmax(lm_logits[:, :-1], dim=-1).flatten(0, 1)
+    return F.cross_entropy(logits, labels) + lm_weight * F.nll_loss(log_p, targets[:, 1:].flatten())
+''')
+ex.right("logsumexp by hand", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    def cost(z, y):
+        return z.logsumexp(-1) - z.gather(-1, y.unsqueeze(-1)).squeeze(-1)
+
+    place = torch.arange(input_ids.shape[1] - 1, device=input_ids.device)
+    costs = cost(lm_logits[:, :-1], input_ids[:, 1:])
+    lm = torch.where(place < extract[:, None], costs, 0.0).sum() / extract.sum()
+    return cost(logits, labels).mean() + lm_weight * lm
+''')
+ex.right("rows joined to one long text", source='''
+def finetuning_loss(logits, labels, lm_logits, input_ids, extract, lm_weight=0.5):
+    ends = extract.tolist()
+    z = torch.cat([row[:e] for row, e in zip(lm_logits, ends)])
+    y = torch.cat([row[1 : e + 1] for row, e in zip(input_ids, ends)])
+    return F.cross_entropy(logits, labels) + lm_weight * F.cross_entropy(z, y)
+''')

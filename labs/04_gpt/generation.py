@@ -172,3 +172,81 @@ ex.equivalent(
     ("rows, device=prompts.device", "rows"),
     of="row by row, then padded",
 )
+ex.right("the best tokens read once", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    best = table.argmax(-1)
+    columns, newest = [*prompts.unbind(1)], prompts[:, -1]
+    ended = torch.zeros_like(newest).bool()
+    for _ in range(max_new_tokens):
+        if bool(ended.all()):
+            break
+        newest = torch.where(ended, pad_id, best[newest])
+        columns.append(newest)
+        ended = ended | (newest == stop_id)
+    return torch.stack(columns, dim=1)
+''')
+ex.right("filled in, then cut", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    B, T = prompts.shape
+    ids = prompts.new_full((B, T + max_new_tokens), pad_id)
+    ids[:, :T] = prompts
+    longest = T
+    for b in range(B):
+        for t in range(T, T + max_new_tokens):
+            ids[b, t] = table[ids[b, t - 1]].argmax()
+            longest = max(longest, t + 1)
+            if ids[b, t] == stop_id:
+                break
+    return ids[:, :longest]
+''')
+ex.right("dictionaries and pad_sequence", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    after = dict(enumerate(table.argmax(dim=1).tolist()))
+    rows = []
+    for prompt in prompts.tolist():
+        text = list(prompt)
+        while len(text) < len(prompt) + max_new_tokens:
+            text.append(after[text[-1]])
+            if text[-1] == stop_id:
+                break
+        rows.append(torch.tensor(text, device=prompts.device))
+    return nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=pad_id)
+''')
+ex.right("a helper for one step", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    def step(ids, ended):
+        token = table.index_select(0, ids[:, -1]).max(dim=-1).indices
+        token[ended] = pad_id
+        return torch.cat([ids, token.unsqueeze(1)], dim=1), ended | token.eq(stop_id)
+
+    ids, ended = prompts, torch.zeros(len(prompts), dtype=torch.bool, device=prompts.device)
+    steps = 0
+    while steps < max_new_tokens and not ended.all():
+        ids, ended = step(ids, ended)
+        steps += 1
+    return ids
+''')
+ex.right("only the rows that go on", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    ids = prompts.clone()
+    going = torch.arange(len(ids), device=ids.device)
+    for _ in range(max_new_tokens):
+        if len(going) == 0:
+            break
+        column = torch.full_like(ids[:, :1], pad_id)
+        column[going, 0] = table[ids[going, -1]].argmax(-1)
+        ids = torch.cat((ids, column), 1)
+        going = going[column[going, 0] != stop_id]
+    return ids
+''')
+ex.right("recursion", source='''
+def write_greedily(table, prompts, max_new_tokens, stop_id, pad_id):
+    def go_on(ids, ended, left):
+        if left == 0 or ended.all():
+            return ids
+        token = table[ids[:, -1]].argmax(-1)
+        token = token * ~ended + pad_id * ended
+        return go_on(torch.hstack((ids, token[:, None])), ended | (token == stop_id), left - 1)
+
+    return go_on(prompts, torch.zeros_like(prompts[:, 0]) == 1, max_new_tokens)
+''')

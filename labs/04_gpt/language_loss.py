@@ -201,3 +201,40 @@ ex.equivalent(
     ("(-1).gather", "(1).gather"), ("-1,", "1,"), ("e(-1)", "e(1)"),
     of="log_softmax of the real positions",
 )
+ex.right("one-dimensional log_softmax picked by index", source='''
+def lm_loss(logits, targets):
+    keep = (targets != -100).flatten()
+    log_p = torch.log_softmax(logits.flatten(0, 1)[keep], dim=1)
+    right = targets.flatten()[keep]
+    return -log_p[torch.arange(len(right), device=logits.device), right].mean()
+''')
+ex.right("padding as token 0 with weight 0", source='''
+def lm_loss(logits, targets):
+    real = targets.ne(-100)
+    z = torch.where(real[..., None], logits, 0.0)
+    nll = z.logsumexp(-1) - z.gather(-1, targets.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    return (nll * real).sum() / real.sum()
+''')
+ex.right("the sum of exponentials by hand", source='''
+def lm_loss(logits, targets):
+    real = targets != -100
+    z = logits[real]
+    z = z - z.amax(dim=-1, keepdim=True)
+    log_sum = z.exp().sum(-1).log()
+    return (log_sum - z.take_along_dim(targets[real][:, None], 1)[:, 0]).sum() / real.sum()
+''')
+ex.right("differences to the right logit", source='''
+def lm_loss(logits, targets):
+    real = (targets != -100).nonzero(as_tuple=True)
+    z, right = logits[real], targets[real]
+    return (z - z.gather(1, right.view(-1, 1))).logsumexp(dim=1).mean()
+''')
+ex.right("row by row", source='''
+def lm_loss(logits, targets):
+    total, count = 0, 0
+    for z, y in zip(logits, targets):
+        z, y = z[y != -100], y[y != -100]
+        total = total - z.log_softmax(-1).gather(1, y[:, None]).sum()
+        count = count + len(y)
+    return total / count
+''')

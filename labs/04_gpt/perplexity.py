@@ -18,8 +18,8 @@ ex.reference = torch.no_grad()(ex.reference)  # a measure is not trained on: no 
 
 
 @ex.maker
-def measured(normal, num_tokens, dtype=torch.float32, **given):
-    return {"losses": 1.5 + normal(len(num_tokens), dtype=dtype).abs(), "num_tokens": num_tokens} | given
+def measured(normal, num_tokens, **given):
+    return {"losses": 1.5 + normal(len(num_tokens)).abs(), "num_tokens": num_tokens} | given
 
 
 ex.probe("a long window and a short one", num_tokens=[127, 5], num_characters=431)
@@ -27,7 +27,6 @@ ex.probe("a single window", num_tokens=[17], num_characters=53)
 ex.probe("many windows, the last of one token", num_tokens=[31, 31, 31, 31, 1], num_characters=389)
 ex.probe("fewer characters than tokens", num_tokens=[7, 13, 3], num_characters=19)
 ex.probe("numbers with gaps in memory", num_tokens=[3, 29], num_characters=101, strided=True)
-ex.probe("double precision", num_tokens=[11, 7], num_characters=59, dtype=torch.float64)
 HARD = [2.25, 1.5, 3.125, 6.5]
 ex.hidden("a last window that is hard", losses=HARD, num_tokens=[64, 64, 64, 3], num_characters=811)
 ex.hidden("a perfect model", losses=[0.0, 0.0], num_tokens=[64, 3], num_characters=97)
@@ -143,3 +142,51 @@ ex.equivalent(
     ("losses @ num_tokens.to(losses.dtype)", "num_tokens.to(losses.dtype) @ losses"),
     of="a dot product",
 )
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    ("nats / math.log(2) / num_characters))", "nats / math.log(2) / num_characters)).float()"),
+)
+ex.equivalent(
+    "The inputs of this exercise have this type only.",
+    ("(math.log(2) * num_characters)])", "(math.log(2) * num_characters)]).float()"),
+    of="a dot product",
+)
+ex.right("torch.sum and torch.log2", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    nats = torch.sum(losses * num_tokens)
+    perplexity = torch.exp(nats / torch.sum(num_tokens))
+    bits = nats * math.log2(math.e)
+    return torch.stack([perplexity, bits / num_characters])
+''')
+ex.right("einsum", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    nats = torch.einsum("w,w->", losses, num_tokens.to(losses.dtype))
+    each = nats / torch.stack((num_tokens.sum(), num_tokens.new_tensor(num_characters)))
+    return torch.stack((each[0].exp(), each[1] / math.log(2)))
+''')
+ex.right("a weighted mean", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    share = num_tokens / num_tokens.sum()
+    mean = (losses * share).sum()
+    return torch.stack((mean.exp(), mean * num_tokens.sum() / num_characters / math.log(2)))
+''')
+ex.right("window by window", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    nats = tokens = 0
+    for loss, n in zip(losses, num_tokens):
+        nats, tokens = nats + loss * n, tokens + n
+    return torch.stack((torch.exp(nats / tokens), nats / (num_characters * math.log(2))))
+''')
+ex.right("bits first, two to their power", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    bits = (losses * num_tokens).sum() / math.log(2)
+    return torch.stack((2 ** (bits / num_tokens.sum()), bits / num_characters))
+''')
+ex.right("filled in", source='''
+def perplexity_and_bits(losses, num_tokens, num_characters):
+    nats = (num_tokens * losses).sum()
+    result = torch.empty_like(losses[:1]).repeat(2)
+    result[0] = torch.exp(nats / num_tokens.sum())
+    result[1] = nats / math.log(2) / num_characters
+    return result
+''')

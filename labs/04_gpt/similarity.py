@@ -173,3 +173,34 @@ ex.equivalent(
     (", device=hidden.device", ""),
     of="rows and places",
 )
+ex.right("gather", source='''
+def similarity_logits(hidden, input_ids, extract_id, w):
+    place = (input_ids == extract_id).long().argmax(-1)
+    index = place[..., None, None].expand(-1, -1, 1, hidden.shape[-1])
+    return hidden.gather(2, index).squeeze(2).sum(dim=1) @ w
+''')
+ex.right("pair by pair", source='''
+def similarity_logits(hidden, input_ids, extract_id, w):
+    rows = []
+    for states, ids in zip(hidden, input_ids):
+        first, second = (h[i == extract_id][0] for h, i in zip(states, ids))
+        rows.append((first + second) @ w)
+    return torch.stack(rows)
+''')
+ex.right("where and a sum over places", source='''
+def similarity_logits(hidden, input_ids, extract_id, w):
+    read = torch.where((input_ids == extract_id)[..., None], hidden, 0.0).sum(2)
+    return torch.matmul(read[:, 0] + read[:, 1], w)
+''')
+ex.right("orders taken apart first", source='''
+def similarity_logits(hidden, input_ids, extract_id, w):
+    states = 0
+    for h, ids in zip(hidden.unbind(1), input_ids.unbind(1)):
+        states = states + h[ids == extract_id]
+    return F.linear(states, w.T)
+''')
+ex.right("a matrix product with the mask", source='''
+def similarity_logits(hidden, input_ids, extract_id, w):
+    here = (input_ids == extract_id).to(hidden.dtype).flatten(1)
+    return (here[:, None] @ hidden.flatten(1, 2))[:, 0] @ w
+''')

@@ -196,3 +196,38 @@ ex.equivalent(
     ("min(k, z.shape[-1]) - 1, None", "None, min(k, z.shape[-1]) - 1"),
     of="sorted, and the limit read off",
 )
+ex.right("the limit by kthvalue", source='''
+def top_k_distribution(logits, k, temperature=1.0):
+    V = logits.shape[-1]
+    limit = logits.kthvalue(max(1, V - k + 1), dim=-1, keepdim=True).values
+    return torch.where(logits >= limit, logits / temperature, -math.inf).softmax(-1)
+''')
+ex.right("the softmax by hand", source='''
+def top_k_distribution(logits, k, temperature=1.0):
+    z = logits / temperature
+    top = torch.topk(z, min(k, z.size(-1)), dim=-1).values
+    e = (z - top[..., :1]).exp() * (z >= top[..., -1:])
+    return e / e.sum(-1, keepdim=True)
+''')
+ex.right("row by row", source='''
+def top_k_distribution(logits, k, temperature=1.0):
+    rows = []
+    for row in logits.reshape(-1, logits.shape[-1]):
+        limit = row.sort().values[-min(k, len(row))]
+        rows.append((row / temperature).masked_fill(row < limit, -math.inf).softmax(0))
+    return torch.stack(rows).view(logits.shape)
+''')
+ex.right("an added bias of minus infinity", source='''
+def top_k_distribution(logits, k, temperature=1.0):
+    k = min(k, logits.shape[-1])
+    limit = logits.topk(k, -1)[0].min(-1, keepdim=True)[0]
+    bias = torch.zeros_like(logits).masked_fill(logits < limit, -torch.inf)
+    return F.softmax((logits + bias) / temperature, dim=-1)
+''')
+ex.right("ascending order", source='''
+def top_k_distribution(logits, k, temperature=1.0):
+    V = logits.shape[-1]
+    ranked = torch.sort(logits, dim=-1).values
+    keep = logits >= ranked[..., max(V - k, 0), None]
+    return (logits / temperature).masked_fill(keep.logical_not(), -math.inf).softmax(dim=-1)
+''')

@@ -191,3 +191,40 @@ ex.equivalent(
     ("torch.empty_like(logits).scatter", "logits.scatter"),
     of="the mask shifted by one place",
 )
+ex.right("from the least likely up, by what is left above", source='''
+def top_p_distribution(logits, p):
+    ranked, order = logits.softmax(-1).sort(-1)
+    above = F.pad(ranked.flip(-1).cumsum(-1)[..., :-1], (1, 0)).flip(-1)
+    kept = torch.zeros_like(order, dtype=torch.bool).scatter(-1, order, above < p)
+    return logits.masked_fill(kept.logical_not(), -math.inf).softmax(-1)
+''')
+ex.right("counting the tokens that are kept", source='''
+def top_p_distribution(logits, p):
+    ranked, order = logits.sort(dim=-1, descending=True)
+    total = ranked.softmax(-1).cumsum(-1)
+    count = (total < p).sum(-1, keepdim=True) + 1
+    rank = order.argsort(-1)
+    return torch.where(rank < count, logits, -math.inf).softmax(-1)
+''')
+ex.right("the probabilities of the kept, divided by their sum", source='''
+def top_p_distribution(logits, p):
+    shares = torch.softmax(logits, -1)
+    ranked, order = torch.sort(shares, dim=-1, descending=True)
+    before = F.pad(ranked.cumsum(-1)[..., :-1], (1, 0))
+    kept = torch.zeros_like(shares).scatter(-1, order, ranked * (before < p))
+    return kept / kept.sum(dim=-1, keepdim=True)
+''')
+ex.right("the smallest kept probability as a limit", source='''
+def top_p_distribution(logits, p):
+    shares = logits.softmax(-1)
+    ranked = shares.sort(-1, descending=True).values
+    last = (ranked.cumsum(-1) - ranked < p).sum(-1, keepdim=True) - 1
+    return logits.masked_fill(shares < ranked.gather(-1, last), -math.inf).softmax(-1)
+''')
+ex.right("the mask filled in at the places of the ranking", source='''
+def top_p_distribution(logits, p):
+    ranked, order = logits.softmax(-1).sort(-1, descending=True)
+    dropped = torch.empty_like(logits, dtype=torch.bool)
+    dropped.scatter_(-1, order, ranked.cumsum(-1) - ranked >= p)
+    return torch.where(dropped, torch.full_like(logits, -math.inf), logits).softmax(-1)
+''')

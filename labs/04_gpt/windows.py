@@ -145,3 +145,32 @@ ex.equivalent(
     ("0", "-1"),
     of="all windows of the text, then those that are wanted",
 )
+ex.right("gather from the text, expanded", source='''
+def windows(stream, starts, seq_len):
+    steps = torch.arange(seq_len, device=stream.device)
+    inputs = stream.expand(len(starts), -1).gather(1, starts.unsqueeze(1) + steps)
+    targets = stream.expand(len(starts), -1).gather(1, starts.unsqueeze(1) + steps + 1)
+    return torch.stack((inputs, targets))
+''')
+ex.right("take", source='''
+def windows(stream, starts, seq_len):
+    places = torch.stack([starts + step for step in range(seq_len + 1)], dim=1)
+    rows = torch.take(stream, places)
+    return torch.stack([rows[:, :seq_len], rows[:, 1:]], dim=0)
+''')
+ex.right("lists of numbers", source='''
+def windows(stream, starts, seq_len):
+    text = stream.tolist()
+    both = [[text[s + shift : s + shift + seq_len] for s in starts.tolist()] for shift in (0, 1)]
+    return torch.tensor(both, device=stream.device)
+''')
+ex.right("narrow, and rows split in two", source='''
+def windows(stream, starts, seq_len):
+    rows = torch.stack([stream.narrow(0, int(start), seq_len + 1) for start in starts])
+    return torch.stack((rows.narrow(1, 0, seq_len), rows.narrow(1, 1, seq_len)))
+''')
+ex.right("the text rolled by one for the targets", source='''
+def windows(stream, starts, seq_len):
+    both = torch.stack((stream, stream.roll(-1)))
+    return both[:, starts[:, None] + torch.arange(seq_len, device=stream.device)]
+''')
