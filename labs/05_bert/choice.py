@@ -144,3 +144,39 @@ def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
     return torch.tensor(rows)
 """,
 )
+ex.right("special tokens get a draw that never wins", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    return draws.masked_fill(torch.isin(input_ids, special_ids), math.inf) < mask_prob
+''')
+ex.right("one special id after the other", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    chosen = draws < mask_prob
+    for special in special_ids:
+        chosen = chosen & (input_ids != special)
+    return chosen
+''')
+ex.right("taken back in place", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    chosen = torch.lt(draws, mask_prob)
+    chosen[torch.isin(input_ids, special_ids)] = False
+    return chosen
+''')
+ex.right("a table of the vocabulary", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    size = 1 + max(input_ids.max(), special_ids.max())
+    ordinary = torch.ones(size, dtype=torch.bool, device=input_ids.device)
+    ordinary[special_ids] = False
+    return ordinary[input_ids] * (draws < mask_prob)
+''')
+ex.right("what is not chosen", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    special = torch.eq(input_ids.unsqueeze(0), special_ids.view(-1, 1, 1)).any(dim=0)
+    return torch.logical_not(torch.logical_or(special, draws >= mask_prob))
+''')
+ex.right("only where the draw is small", source='''
+def choose_tokens(input_ids, special_ids, draws, mask_prob=0.15):
+    chosen = torch.zeros_like(input_ids, dtype=torch.bool)
+    b, t = torch.where(draws < mask_prob)
+    chosen[b, t] = torch.isin(input_ids[b, t], special_ids, invert=True)
+    return chosen
+''')

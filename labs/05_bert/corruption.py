@@ -201,3 +201,55 @@ ex.equivalent(
     ("< 0.9", "<= 0.9"),
     of="from the last share to the first",
 )
+ex.right("copies, changed in place", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    read, asked = input_ids.clone(), torch.full_like(input_ids, -100)
+    hidden = chosen & (fate < 0.8)
+    swapped = chosen & ~hidden & (fate < 0.9)
+    asked[chosen] = input_ids[chosen]
+    read[hidden] = mask_id
+    read[swapped] = random_ids[swapped]
+    return torch.stack([read, asked])
+''')
+ex.right("masked_fill", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    read = torch.where(chosen & (fate < 0.9), random_ids, input_ids)
+    read = read.masked_fill(torch.logical_and(chosen, fate < 0.8), mask_id)
+    return torch.cat((read[None], input_ids.masked_fill(~chosen, -100)[None]))
+''')
+ex.right("sums of products with 0 and 1", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    asked = chosen.long()
+    masked = asked * (fate < 0.8)
+    swapped = asked * (fate >= 0.8) * (fate < 0.9)
+    read = masked * mask_id + swapped * random_ids + (1 - masked - swapped) * input_ids
+    return torch.stack((read, asked * input_ids - 100 * (1 - asked)))
+''')
+ex.right("a number for each fate", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    kind = (fate >= 0.8).long() + (fate >= 0.9).long()
+    kind[~chosen] = 2
+    tables = torch.stack((torch.full_like(input_ids, mask_id), random_ids, input_ids))
+    read = tables.gather(0, kind.unsqueeze(0))
+    return torch.cat((read, torch.where(chosen, input_ids, -100).unsqueeze(0)))
+''')
+ex.right("a helper for each token", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    def pair(old, asked, f, other):
+        if not asked:
+            return old, -100
+        return (mask_id if f < 0.8 else other if f < 0.9 else old), old
+
+    columns = [x.flatten().tolist() for x in (input_ids, chosen, fate, random_ids)]
+    return torch.tensor([pair(*token) for token in zip(*columns)]).T.reshape(2, *input_ids.shape)
+''')
+ex.right("only the chosen tokens are looked at", source='''
+def corrupt(input_ids, chosen, fate, random_ids, mask_id):
+    b, t = chosen.nonzero(as_tuple=True)
+    old, f = input_ids[b, t], fate[b, t]
+    both = torch.empty(2, *input_ids.shape, dtype=torch.int64)
+    both[0], both[1] = input_ids, -100
+    both[1, b, t] = old
+    both[0, b, t] = torch.where(f < 0.8, mask_id, torch.where(f < 0.9, random_ids[b, t], old))
+    return both
+''')

@@ -168,3 +168,56 @@ def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bi
     return F.layer_norm(x + positions[at], gain.shape, gain, bias, 1e-12)
 """,
 )
+ex.right("index_select, var_mean", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    B, T = input_ids.shape
+    x = tokens.index_select(0, input_ids.flatten()) + segments.index_select(0, segment_ids.flatten())
+    x = x.reshape(B, T, -1) + positions.narrow(0, 0, T)
+    var, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return (x - mean) / torch.sqrt(var + 1e-12) * gain + bias
+''')
+ex.right("row by row", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    rows = []
+    for ids, kinds in zip(input_ids, segment_ids):
+        rows.append(tokens[ids] + segments[kinds] + positions[: len(ids)])
+    return F.layer_norm(torch.stack(rows), (len(gain),), weight=gain, bias=bias, eps=1e-12)
+''')
+ex.right("token by token, filled in", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    x = tokens.new_empty(*input_ids.shape, tokens.shape[1])
+    for b, (ids, kinds) in enumerate(zip(input_ids.tolist(), segment_ids.tolist())):
+        for t, (i, s) in enumerate(zip(ids, kinds)):
+            v = tokens[i] + positions[t] + segments[s]
+            v = v - v.mean()
+            x[b, t] = v / (torch.dot(v, v) / len(v) + 1e-12) ** 0.5
+    return x * gain + bias
+''')
+ex.right("a layer without parameters", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    norm = torch.nn.LayerNorm(tokens.shape[-1], eps=1e-12, elementwise_affine=False)
+    T = input_ids.size(1)
+    x = positions[:T].expand(len(input_ids), T, -1).clone()
+    x += F.embedding(input_ids, tokens)
+    x += F.embedding(segment_ids, segments)
+    return torch.addcmul(bias, norm(x), gain)
+''')
+ex.right("one table for all three", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    V, at = len(tokens), torch.arange(input_ids.shape[1], device=input_ids.device)
+    table = torch.cat((tokens, segments, positions))
+    places = torch.stack((input_ids, segment_ids + V, (at + V + 2).expand_as(input_ids)))
+    return F.layer_norm(table[places].sum(0), table.shape[1:], gain, bias, 1e-12)
+''')
+ex.right("segments by where, means by einsum", source='''
+def bert_embedding(input_ids, segment_ids, tokens, positions, segments, gain, bias):
+    D, T = tokens.shape[1], input_ids.shape[1]
+
+    def mean(x):
+        return torch.einsum("btd->bt", x)[..., None] / D
+
+    second = (segment_ids == 1).unsqueeze(-1)
+    x = torch.where(second, segments[1], segments[0]) + tokens[input_ids] + positions[None, :T]
+    x = x - mean(x)
+    return x / (mean(x * x) + 1e-12).sqrt() * gain + bias
+''')

@@ -115,3 +115,41 @@ def class_logits(hidden, w_pool, b_pool, w_out, b_out):
     return (pooled @ w_out + b_out).squeeze(1)
 """,
 )
+ex.right("addmm", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    return torch.addmm(b_out, torch.addmm(b_pool, hidden.select(1, 0), w_pool).tanh(), w_out)
+''')
+ex.right("text by text", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    logits = []
+    for text in hidden:
+        pooled = torch.tanh(text[0] @ w_pool + b_pool)
+        logits.append(torch.matmul(pooled, w_out) + b_out)
+    return torch.stack(logits)
+''')
+ex.right("tanh from a sigmoid", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    pooled = 2 * torch.sigmoid(2 * (hidden[:, 0] @ w_pool + b_pool)) - 1
+    return b_out + pooled.mm(w_out)
+''')
+ex.right("biases as one more row", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    one = torch.ones_like(hidden[:, 0, :1])
+    pooled = torch.tanh(torch.cat((hidden[:, 0], one), 1) @ torch.vstack((w_pool, b_pool)))
+    return torch.cat((pooled, one), 1) @ torch.vstack((w_out, b_out))
+''')
+ex.right("every token pooled, the first one read", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    def linear(x, w, b):
+        return torch.tensordot(x, w, dims=1) + b
+
+    return linear(torch.tanh(linear(hidden, w_pool, b_pool)), w_out, b_out)[:, 0, :]
+''')
+ex.right("products broadcast, columns filled in", source='''
+def class_logits(hidden, w_pool, b_pool, w_out, b_out):
+    pooled = ((hidden[:, 0, :, None] * w_pool).sum(1) + b_pool).tanh()
+    logits = hidden.new_empty(len(hidden), len(b_out))
+    for c in range(len(b_out)):
+        logits[:, c] = torch.mv(pooled, w_out[:, c]) + b_out[c]
+    return logits
+''')

@@ -218,3 +218,51 @@ ex.equivalent(
     ("-1", "1"),
     of="logsumexp minus the logit of the target",
 )
+ex.right("places in a flat batch", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    flat = targets.flatten()
+    at = (flat != -100).nonzero().squeeze(1)
+    logits = hidden.flatten(0, 1).index_select(0, at) @ tokens.mT + bias
+    log_p = torch.log_softmax(logits, dim=1)
+    return -log_p[torch.arange(len(at)), flat[at]].sum() / max(len(at), 1)
+''')
+ex.right("einsum and one-hot targets", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    asked = targets.ne(-100)
+    log_p = F.log_softmax(torch.einsum("md,vd->mv", hidden[asked], tokens) + bias, dim=-1)
+    wanted = F.one_hot(targets[asked], len(tokens))
+    return -(wanted * log_p).sum() / wanted.sum().clamp(min=1)
+''')
+ex.right("row by row", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    costs = []
+    for h, wanted in zip(hidden, targets):
+        keep = wanted != -100
+        logits = torch.addmm(bias, h[keep], tokens.T)
+        costs.append(logits.logsumexp(1) - logits.gather(1, wanted[keep].unsqueeze(1)).squeeze(1))
+    costs = torch.cat(costs)
+    return costs.sum() / max(1, costs.numel())
+''')
+ex.right("the largest logit taken away first", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    asked = targets != -100
+    logits = torch.matmul(hidden[asked], tokens.transpose(0, 1)) + bias
+    logits = logits - logits.amax(dim=1, keepdim=True)
+    right = torch.take_along_dim(logits, targets[asked][:, None], dim=1)[:, 0]
+    return (logits.exp().sum(1).log() - right).sum() / max(1, len(right))
+''')
+ex.right("the wanted logits by themselves", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    wanted, h = targets[targets >= 0], hidden[targets >= 0]
+    right = (h * tokens[wanted]).sum(-1) + bias[wanted]
+    every = torch.logsumexp(h @ tokens.T + bias, dim=-1)
+    return torch.sum(every - right) / (len(wanted) or 1)
+''')
+ex.right("a mean, and a zero if nothing is asked for", source='''
+def masked_lm_loss(hidden, tokens, bias, targets):
+    asked = targets != -100
+    if not asked.any():
+        return 0 * (tokens.sum() + bias.sum())
+    logits = (tokens @ hidden[asked].T).T + bias
+    return -logits.log_softmax(-1).gather(-1, targets[asked].view(-1, 1)).mean()
+''')

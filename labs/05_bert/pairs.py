@@ -171,3 +171,76 @@ ex.equivalent(
     (".floor().long", ".long"),
     of="all borders at once",
 )
+ex.right("a helper for foreign sentences", source='''
+def sentence_pairs(document, coins, draws):
+    of = document.tolist()
+
+    def foreign(i):
+        others = [j for j in range(len(of)) if of[j] != of[i]]
+        return others[math.floor(len(others) * draws[i])]
+
+    true = [i for i in range(len(of) - 1) if of[i] == of[i + 1]]
+    return torch.tensor([(i, i + 1, 0) if coins[i] < 0.5 else (i, foreign(i), 1) for i in true])
+''')
+ex.right("the candidates of each document, once", source='''
+def sentence_pairs(document, coins, draws):
+    others = {d: torch.where(document != d)[0] for d in document.tolist()}
+    rows = []
+    for i, (this, following) in enumerate(zip(document.tolist(), document[1:].tolist())):
+        if this == following:
+            place = int(len(others[this]) * draws[i])
+            rows.append((i, i + 1, 0) if coins[i] < 0.5 else (i, int(others[this][place]), 1))
+    return torch.tensor(rows)
+''')
+ex.right("the own document skipped over", source='''
+def sentence_pairs(document, coins, draws):
+    of, pairs = document.tolist(), []
+    for i, (coin, draw) in enumerate(zip(coins.tolist(), draws.tolist())):
+        begin, size = of.index(of[i]), of.count(of[i])
+        if i + 1 == begin + size:
+            continue
+        b = int((len(of) - size) * draw)
+        pairs.append([i, i + 1, 0] if coin < 0.5 else [i, b if b < begin else b + size, 1])
+    return torch.tensor(pairs)
+''')
+ex.right("a table filled in", source='''
+def sentence_pairs(document, coins, draws):
+    first = torch.where(document[1:] == document[:-1])[0]
+    table = torch.stack((first, first + 1, torch.zeros_like(first)), dim=1)
+    for row in table:
+        i = row[0].clone()
+        if not coins[i] < 0.5:
+            others = torch.arange(len(document))[document != document[i]]
+            row[1] = others[(draws[i] * len(others)).long()]
+            row[2] = 1
+    return table
+''')
+ex.right("others sorted to the front", source='''
+def sentence_pairs(document, coins, draws):
+    same = document[:, None] == document
+    order = same.long().argsort(dim=1, stable=True)
+    place = (draws * (~same).sum(1)).floor().long()
+    foreign = order.gather(1, place[:, None])[:, 0]
+    i = torch.arange(len(document), device=document.device)
+    label = (coins >= 0.5).long()
+    rows = torch.stack((i, torch.where(label == 0, i + 1, foreign), label), dim=1)
+    return rows[:-1][document.diff() == 0]
+''')
+ex.right("a generator that counts down", source='''
+def sentence_pairs(document, coins, draws):
+    def pairs():
+        for i in range(len(document) - 1):
+            if document[i] != document[i + 1]:
+                continue
+            if coins[i] < 0.5:
+                yield i, i + 1, 0
+                continue
+            left = int((document != document[i]).sum() * draws[i])
+            for j, d in enumerate(document):
+                left -= int(d != document[i])
+                if left < 0:
+                    yield i, j, 1
+                    break
+
+    return torch.tensor(list(pairs()))
+''')

@@ -215,3 +215,100 @@ ex.equivalent(
     ("> room", ">= room"), ("<= ", "< "), (" // 2:", " / 2:"), ("> keep_b", ">= keep_b"),
     of="the cut computed, not step by step",
 )
+ex.right("tensors joined and padded", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    texts = [a] if b is None else [a, b]
+    while sum(len(text) for text in texts) + len(texts) + 1 > max_seq_len:
+        n = max(range(len(texts)), key=lambda i: len(texts[i]))
+        texts[n] = texts[n][:-1]
+    parts, numbers = [a.new_tensor([cls_id])], [a.new_tensor([0])]
+    for n, text in enumerate(texts):
+        parts.append(F.pad(text, (0, 1), value=sep_id))
+        numbers.append(torch.full_like(parts[-1], n))
+    ids, segments = torch.cat(parts), torch.cat(numbers)
+    right = (0, max_seq_len - len(ids))
+    real = F.pad(torch.ones_like(ids), right)
+    return torch.stack((F.pad(ids, right, value=pad_id), F.pad(segments, right), real))
+''')
+ex.right("places compared", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    pair = b is not None
+    a, b = a.tolist(), b.tolist() if pair else []
+    while len(a) + len(b) > max_seq_len - 2 - pair:
+        (a if len(a) >= len(b) else b).pop()
+    ids = [cls_id] + a + [sep_id] + pair * (b + [sep_id])
+    at = torch.arange(max_seq_len)
+    real = at < len(ids)
+    segments = real & (at >= len(a) + 2)
+    ids += (max_seq_len - len(ids)) * [pad_id]
+    return torch.stack((torch.tensor(ids), segments.long(), real.long()))
+''')
+ex.right("a function that calls itself", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    m, n = len(a), -1 if b is None else len(b)
+    special = (max_seq_len, cls_id, sep_id, pad_id)
+    if m + n + 3 > max_seq_len:
+        return bert_row(a[:-1], b, *special) if m >= n else bert_row(a, b[:-1], *special)
+    row = torch.tensor([[pad_id], [0], [0]]).repeat(1, max_seq_len)
+    row[2, : m + n + 3] = 1
+    row[0, 0], row[0, 1 : m + 1], row[0, m + 1] = cls_id, a, sep_id
+    if b is not None:
+        row[0, m + 2 : m + n + 2], row[0, m + n + 2] = b, sep_id
+        row[1, m + 2 : m + n + 3] = 1
+    return row
+''')
+ex.right("a helper that puts one token after the other", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    lengths = [len(a)] if b is None else [len(a), len(b)]
+    for _ in range(sum(lengths) + len(lengths) + 1 - max_seq_len):
+        lengths[lengths.index(max(lengths))] -= 1
+    table = torch.zeros(max_seq_len, 3, dtype=torch.long)
+    table[:, 0] = pad_id
+    place = 0
+
+    def put(token, segment):
+        nonlocal place
+        table[place] = torch.tensor((int(token), segment, 1))
+        place += 1
+
+    put(cls_id, 0)
+    for segment, (text, length) in enumerate(zip((a, b), lengths)):
+        for token in text[:length]:
+            put(token, segment)
+        put(sep_id, segment)
+    return table.T
+''')
+ex.right("one limit for both texts", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    a, b = a.tolist(), b if b is None else b.tolist()
+    room = max_seq_len - (2 if b is None else 3)
+    limit = max(c for c in range(room + 1) if len(a[:c]) + len((b or [])[:c]) <= room)
+    first = [cls_id, *a[:limit], sep_id]
+    second = [] if b is None else [*b[: room - len(a[:limit])], sep_id]
+    rest = [0] * (max_seq_len - len(first) - len(second))
+    ids = first + second + [pad_id for _ in rest]
+    segments = [0] * len(first) + [1] * len(second) + rest
+    return torch.tensor([ids, segments, [1] * (len(first) + len(second)) + rest])
+''')
+ex.right("the surplus shared out, rows filled by slices", source='''
+def bert_row(a, b, max_seq_len, cls_id, sep_id, pad_id):
+    none = b is None
+    b = a[:0] if none else b
+    surplus = max(0, len(a) + len(b) + 3 - none - max_seq_len)
+    longer, shorter = max(len(a), len(b)), min(len(a), len(b))
+    alone = min(surplus, longer - shorter)
+    cut_a, cut_b = (alone, 0) if len(a) >= len(b) else (0, alone)
+    both = surplus - alone
+    a, b = a[: len(a) - cut_a - (both + 1) // 2], b[: len(b) - cut_b - both // 2]
+    end_a = len(a) + 2
+    end = end_a if none else end_a + len(b) + 1
+    ids = torch.full((max_seq_len,), pad_id)
+    ids[0], ids[end_a - 1], ids[end - 1] = cls_id, sep_id, sep_id
+    ids[1 : end_a - 1] = a
+    if not none:
+        ids[end_a : end - 1] = b
+    segments, real = torch.zeros_like(ids), torch.zeros_like(ids)
+    segments[end_a:end] += 1
+    real[:end] += 1
+    return torch.vstack((ids, segments, real))
+''')

@@ -261,3 +261,72 @@ ex.equivalent(
     "No span begins behind the end.",
     ("s)):", "s) + 1):"),
 )
+ex.right("all spans of one length at a time", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    B, T = start.shape
+    best, spans = start[:, 0] + end[:, 0] + tau, torch.zeros(B, 2, dtype=torch.long)
+    for more in range(min(max_length, T)):
+        scores = start[:, : T - more] + end[:, more:]
+        legal = allowed[:, : T - more] & allowed[:, more:]
+        top, i = scores.masked_fill(~legal, -math.inf).max(dim=1)
+        better = top > best
+        best = torch.where(better, top, best)
+        spans[better] = torch.stack((i, i + more), dim=1)[better]
+    return spans
+''')
+ex.right("max of a list of legal spans", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    found = []
+    for s, e, a in zip(start.tolist(), end.tolist(), allowed.tolist()):
+        places = [i for i, inside in enumerate(a) if inside]
+        legal = [(s[i] + e[j], i, j) for i in places for j in places if 0 <= j - i < max_length]
+        score, i, j = max(legal, default=(-math.inf, 0, 0))
+        found.append((i, j) if score > s[0] + e[0] + tau else (0, 0))
+    return torch.tensor(found)
+''')
+ex.right("a table of the context alone", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    def answer(s, e, a):
+        at = a.nonzero().squeeze(1)
+        ahead = at - at[:, None]
+        table = torch.where((ahead >= 0) & (ahead < max_length), s[at, None] + e[at], -math.inf)
+        if not len(at) or table.max() <= s[0] + e[0] + tau:
+            return at.new_zeros(2)
+        return at[torch.stack(torch.unravel_index(table.argmax(), table.shape))]
+
+    return torch.stack([answer(*row) for row in zip(start, end, allowed)])
+''')
+ex.right("the best end for each start", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    s, e = (x.masked_fill(~allowed, -math.inf) for x in (start, end))
+    ends = F.pad(e, (0, max_length - 1), value=-math.inf).unfold(1, max_length, 1)
+    top, ahead = ends.max(dim=-1)
+    best, i = (s + top).max(dim=-1, keepdim=True)
+    spans = torch.cat((i, i + ahead.gather(1, i)), dim=1)
+    return spans * (best > start[:, :1] + end[:, :1] + tau)
+''')
+ex.right("a list of index pairs", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    T = start.shape[1]
+    pairs = torch.tensor([(0, 0)] + [(i, j) for i in range(T) for j in range(i, min(T, i + max_length))])
+    i, j = pairs.T
+    scores = start[:, i] + end[:, j]
+    scores[~(allowed[:, i] & allowed[:, j])] = -math.inf
+    scores[:, 0] = start[:, 0] + end[:, 0] + tau
+    return pairs[scores.argmax(dim=1)]
+''')
+ex.right("from the highest score down", source='''
+def best_span(start, end, allowed, max_length, tau=0.0):
+    T = start.shape[1]
+    found = torch.zeros(len(start), 2, dtype=torch.long)
+    for b in range(len(start)):
+        table = start[b].unsqueeze(1) + end[b]
+        for place in table.flatten().argsort(descending=True).tolist():
+            i, j = divmod(place, T)
+            if table[i, j] <= start[b, 0] + end[b, 0] + tau:
+                break
+            if i <= j < i + max_length and allowed[b, i] and allowed[b, j]:
+                found[b] = torch.tensor([i, j])
+                break
+    return found
+''')

@@ -127,3 +127,57 @@ ex.equivalent(
     ("sorted(set(row) - {-1})", "set(row) - {-1}"),
     of="the first place of each word",
 )
+ex.right("compared with the token before", source='''
+def tag_targets(words, tags):
+    before = F.pad(words, (1, 0), value=-1)[:, :-1]
+    first = (words != -1) & (words != before)
+    return torch.where(first, torch.gather(tags, 1, words.clamp(min=0)), -100)
+''')
+ex.right("places where a word begins", source='''
+def tag_targets(words, tags):
+    begins = words >= 0
+    begins[:, 1:] &= words[:, 1:] != words[:, :-1]
+    b, t = begins.nonzero(as_tuple=True)
+    targets = words.new_full(words.shape, -100)
+    targets[b, t] = tags[b, words[b, t]]
+    return targets
+''')
+ex.right("words seen already", source='''
+def tag_targets(words, tags):
+    rows = []
+    for row, labels in zip(words.tolist(), tags.tolist()):
+        seen, targets = {-1}, []
+        for word in row:
+            targets.append(-100 if word in seen else labels[word])
+            seen.add(word)
+        rows.append(targets)
+    return torch.tensor(rows)
+''')
+ex.right("from right to left", source='''
+def tag_targets(words, tags):
+    targets = torch.full_like(words, -100)
+    for b in range(len(words)):
+        first = {int(words[b, t]): t for t in reversed(range(words.shape[1]))}
+        for word, t in first.items():
+            if word != -1:
+                targets[b, t] = tags[b, word]
+    return targets
+''')
+ex.right("groups of pieces", source='''
+def tag_targets(words, tags):
+    from itertools import groupby
+
+    def row_targets(row, labels):
+        for word, pieces in groupby(row):
+            length = len(list(pieces))
+            yield from [-100] * length if word < 0 else [labels[word]] + [-100] * (length - 1)
+
+    return torch.tensor([list(row_targets(*row)) for row in zip(words.tolist(), tags.tolist())])
+''')
+ex.right("the largest number so far", source='''
+def tag_targets(words, tags):
+    start = torch.full_like(words[:, :1], -1)
+    so_far = torch.cat((start, words), dim=1).cummax(1).values[:, :-1]
+    rows = torch.arange(len(words))[:, None]
+    return tags[rows, words].masked_fill(words <= so_far, -100)
+''')
