@@ -98,7 +98,7 @@ def has_another_number_of_axes(symptom: Symptom) -> bool:
 
 
 def is_shuffled(symptom: Symptom) -> bool:
-    """Return whether the right numbers stand in other places."""
+    """Return whether the right numbers are in other places."""
     if symptom.stage != "value":
         return False
     got, want = symptom.case.outcome.tensor.flatten(), symptom.case.expected.tensor.flatten()
