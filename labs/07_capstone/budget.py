@@ -122,3 +122,40 @@ ex.equivalent(
     ("multiply_adds.tolist(), batch_sizes.tolist", "batch_sizes.tolist(), multiply_adds.tolist"),
     of="one arm after the other, with Python's whole numbers",
 )
+ex.right("subtracting what is left over", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    cost = 6 * multiply_adds * batch_sizes
+    return (budget - budget % cost) // cost
+''')
+ex.right("torch.floor_divide, and twos and threes one after the other", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    image = multiply_adds + multiply_adds
+    training = image + 2 * image
+    return torch.floor_divide(budget, training.mul(batch_sizes))
+''')
+ex.right("written into a tensor in place", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    steps = torch.zeros_like(multiply_adds)
+    for a in range(len(steps)):
+        steps[a] = budget // (6 * int(multiply_adds[a]) * int(batch_sizes[a]))
+    return steps
+''')
+ex.right("the products as an einsum", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    costs = torch.einsum("a,a->a", multiply_adds, batch_sizes) * 6
+    return torch.full_like(costs, budget).div(costs, rounding_mode="trunc")
+''')
+ex.right("one division after the other, each rounded down", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    return budget // 6 // batch_sizes // multiply_adds
+''')
+ex.right("a function for one step, and map", source='''
+def equal_steps(budget, multiply_adds, batch_sizes):
+    def step(images, price):
+        forward = 2 * images * price
+        backward = 2 * forward
+        return forward + backward
+
+    costs = map(step, batch_sizes, multiply_adds)
+    return torch.stack([budget // cost for cost in costs])
+''')

@@ -216,3 +216,65 @@ ex.equivalent(
     (" * torch.tensor", " / torch.tensor"),
     of="a dictionary of seeds",
 )
+ex.right("two loops over the runs", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    differences = []
+    for x, seed in zip(a, a_seeds):
+        for y, other in zip(b, b_seeds):
+            if seed == other:
+                differences.append(x - y)
+    d = torch.stack(differences)
+    n = len(differences)
+    half = quantiles[n - 1] * d.std() / math.sqrt(n)
+    return torch.stack((d.mean() - half, d.mean() + half))
+''')
+ex.right("a table of all differences, and a mask", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    d = torch.masked_select(a.unsqueeze(1) - b.unsqueeze(0), a_seeds.unsqueeze(1) == b_seeds.unsqueeze(0))
+    error = (d.var() / d.numel()).sqrt()
+    reach = error * quantiles[d.numel() - 1]
+    return torch.cat(((d.mean() - reach).view(1), (d.mean() + reach).view(1)))
+''')
+ex.right("a mask that picks the partner as a matrix product", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    same = (a_seeds[:, None] == b_seeds[None, :]).to(a.dtype)
+    partner, has = same @ b, same.sum(1)
+    n = int(has.sum())
+    mean = ((a - partner) * has).sum() / n
+    squares = ((a - partner - mean) ** 2 * has).sum()
+    half = quantiles[n - 1] * (squares / (n - 1) / n) ** 0.5
+    return mean + torch.stack((-half, half))
+''')
+ex.right("seeds in common, from the sets", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    of_a, of_b = a_seeds.tolist(), b_seeds.tolist()
+    common = sorted(set(of_a) & set(of_b))
+    d = torch.stack([a[of_a.index(seed)] - b[of_b.index(seed)] for seed in common])
+    deviation, mean = torch.std_mean(d)
+    ends = torch.empty(2, dtype=a.dtype, device=a.device)
+    ends[0] = mean - quantiles[len(common) - 1] * deviation / len(common) ** 0.5
+    ends[1] = 2 * mean - ends[0]
+    return ends
+''')
+ex.right("the variance of a difference: two variances and twice the covariance", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    i, j = torch.where(a_seeds[:, None] == b_seeds)
+    x, y = a[i].double(), b[j].double()
+    n = x.numel()
+    together = torch.cov(torch.stack((x, y)))
+    variance = together[0, 0] + together[1, 1] - 2 * together[0, 1]
+    half = quantiles[n - 1].double() * variance.div(n).sqrt()
+    mean = x.mean() - y.mean()
+    return torch.stack((mean - half, mean + half)).to(a.dtype)
+''')
+ex.right("searchsorted in the sorted seeds", source='''
+def paired_interval(a, a_seeds, b, b_seeds, quantiles):
+    ordered, order = b_seeds.sort()
+    place = torch.searchsorted(ordered, a_seeds).clamp(max=len(ordered) - 1)
+    found = ordered[place] == a_seeds
+    d = a[found] - b[order[place[found]]]
+    mean = d.sum() / d.shape[0]
+    spread = torch.linalg.vector_norm(d - mean) / (d.shape[0] - 1) ** 0.5
+    half = spread / d.shape[0] ** 0.5 * quantiles[d.shape[0] - 1]
+    return torch.stack((torch.sub(mean, half), torch.add(mean, half)))
+''')

@@ -171,3 +171,52 @@ ex.equivalent(
     ("asked & (predictions == labels)", "predictions == labels"),
     of="counts by bincount",
 )
+ex.right("one-hot labels", source='''
+def class_accuracy(predictions, labels, num_classes):
+    asked = labels != -100
+    y = F.one_hot(labels[asked], num_classes).float()
+    right = (predictions[asked] == labels[asked]).float()
+    of = y.sum(0)
+    return (right @ y)[of > 0].div(of[of > 0]).mean()
+''')
+ex.right("a table of classes and images, multiplied", source='''
+def class_accuracy(predictions, labels, num_classes):
+    classes = torch.arange(num_classes, device=labels.device)
+    mine = labels == classes[:, None]
+    right = torch.einsum("cb,b->c", mine.float(), (predictions == labels).float())
+    of = mine.sum(dim=1)
+    return torch.masked_select(right / of, of > 0).mean()
+''')
+ex.right("each image weighted by one over the size of its class", source='''
+def class_accuracy(predictions, labels, num_classes):
+    asked = labels >= 0
+    y = labels[asked]
+    of = torch.bincount(y, minlength=num_classes).float()
+    right = torch.eq(predictions[asked], y)
+    return (right / of[y]).sum() / of.count_nonzero()
+''')
+ex.right("the classes that occur, from unique", source='''
+def class_accuracy(predictions, labels, num_classes):
+    found = torch.unique(labels[labels != -100])
+    total = torch.zeros(())
+    for c in found:
+        total = total + (predictions[labels == c] == c).sum() / (labels == c).sum()
+    return total / len(found)
+''')
+ex.right("added up in place", source='''
+def class_accuracy(predictions, labels, num_classes):
+    asked = labels != -100
+    right, of = torch.zeros(2, num_classes)
+    of.index_add_(0, labels[asked], torch.ones(int(asked.sum())))
+    right.index_add_(0, labels[asked], (predictions == labels)[asked].float())
+    return torch.nanmean(right / of)
+''')
+ex.right("dictionaries", source='''
+def class_accuracy(predictions, labels, num_classes):
+    answers = {}
+    for p, y in zip(predictions.tolist(), labels.tolist()):
+        if y in range(num_classes):
+            answers.setdefault(y, []).append(p == y)
+    shares = [sum(marks) / len(marks) for marks in answers.values()]
+    return torch.tensor(sum(shares) / len(shares))
+''')

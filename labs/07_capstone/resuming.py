@@ -227,3 +227,99 @@ ex.equivalent(
     (", dtype=torch.bool", ""),
     of="a table of what is done",
 )
+ex.right("struck from a list", source='''
+def missing_runs(text, arms, seeds, steps):
+    todo = [(arm, seed) for arm in arms for seed in seeds]
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            row = {"steps": None}
+        if row["steps"] == steps and row["accuracy"] is not None:
+            run = row["arm"], row["seed"]
+            if run in todo:
+                todo.remove(run)
+    out = torch.zeros(len(todo), 2, dtype=torch.int64)
+    for i, (arm, seed) in enumerate(todo):
+        out[i, 0], out[i, 1] = arms.index(arm), seed
+    return out
+''')
+ex.right("a dictionary of all runs", source='''
+def missing_runs(text, arms, seeds, steps):
+    lacks = {(a, seed): True for a in range(len(arms)) for seed in seeds}
+    place = {arm: a for a, arm in enumerate(arms)}
+    for line in text.split("\\n"):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        key = place.get(row["arm"]), row["seed"]
+        if key in lacks and row["steps"] == steps and row["accuracy"] is not None:
+            lacks[key] = False
+    return torch.tensor([key for key, lack in lacks.items() if lack]).long().view(-1, 2)
+''')
+ex.right("a generator of whole rows", source='''
+def missing_runs(text, arms, seeds, steps):
+    def rows():
+        for line in text.splitlines():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError:
+                pass
+
+    whole = [r for r in rows() if r["steps"] == steps and r["accuracy"] is not None]
+    done = {(r["arm"], r["seed"]) for r in whole}
+    runs = torch.cartesian_prod(torch.arange(len(arms)), torch.tensor(seeds))
+    lacks = [(arms[a], seed) not in done for a, seed in runs.tolist()]
+    return runs[torch.tensor(lacks)]
+''')
+ex.right("arm by arm, the difference of two sets", source='''
+def missing_runs(text, arms, seeds, steps):
+    done = {arm: set() for arm in arms}
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if row["arm"] in done and row["steps"] == steps and isinstance(row["accuracy"], (int, float)):
+            done[row["arm"]].add(row["seed"])
+    parts = [torch.empty(0, 2, dtype=torch.long)]
+    for a, arm in enumerate(arms):
+        left = sorted(set(seeds) - done[arm], key=seeds.index)
+        parts.append(torch.tensor([[a, seed] for seed in left], dtype=torch.long).reshape(len(left), 2))
+    return torch.cat(parts)
+''')
+ex.right("two columns, stacked", source='''
+def missing_runs(text, arms, seeds, steps):
+    done = []
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+            if row["accuracy"] is None or row["steps"] != steps:
+                continue
+        except json.JSONDecodeError:
+            continue
+        done.append((row["arm"], row["seed"]))
+    first, second = [], []
+    for a in range(len(arms)):
+        for seed in seeds:
+            if done.count((arms[a], seed)) == 0:
+                first.append(a)
+                second.append(seed)
+    return torch.stack([torch.tensor(column).long() for column in (first, second)], dim=-1)
+''')
+ex.right("a mask over the grid of runs, compared at once", source='''
+def missing_runs(text, arms, seeds, steps):
+    rows = [[-1, -1]]
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if row["arm"] in arms and row["steps"] == steps and row["accuracy"] is not None:
+            rows.append([arms.index(row["arm"]), row["seed"]])
+    done = torch.tensor(rows)
+    a, s = torch.meshgrid(torch.arange(len(arms)), torch.tensor(seeds), indexing="ij")
+    grid = torch.stack((a, s), dim=-1).flatten(0, 1)
+    return grid[~(grid[:, None] == done).all(dim=-1).any(dim=1)]
+''')

@@ -159,3 +159,58 @@ ex.equivalent(
     ("scores - mean", "mean - scores"),
     of="without a loop",
 )
+ex.right("the mean of the squares minus the square of the mean, in double precision", source='''
+def summary(scores, finished):
+    x = torch.where(finished, scores, 0).double()
+    n = finished.sum(1)
+    mean = x.sum(1) / n
+    variance = (x.square().sum(1) - n * mean.square()) / (n - 1)
+    return torch.stack((mean, variance.sqrt()), dim=1).to(scores.dtype)
+''')
+ex.right("written into a tensor in place", source='''
+def summary(scores, finished):
+    out = scores.new_zeros(len(scores), 2)
+    for a in range(len(scores)):
+        x = scores[a, finished[a]]
+        out[a, 0] = x.mean()
+        out[a, 1] = torch.sqrt(((x - x.mean()) ** 2).sum() / (x.numel() - 1))
+    return out
+''')
+ex.right("the length of what is left of the mean", source='''
+def summary(scores, finished):
+    rows = []
+    for row, done in zip(scores, finished):
+        x = torch.masked_select(row, done)
+        rows += [x.mean(), torch.linalg.vector_norm(x - x.mean()) / (len(x) - 1) ** 0.5]
+    return torch.stack(rows).reshape(-1, 2)
+''')
+ex.right("products of each row with itself, as an einsum", source='''
+def summary(scores, finished):
+    w = finished.to(scores.dtype)
+    x = scores.where(finished, 0)
+    mean = torch.einsum("as,as->a", x, w) / w.sum(-1)
+    off = (x - mean[:, None]) * w
+    deviation = (torch.einsum("as,as->a", off, off) / (w.sum(-1) - 1)) ** 0.5
+    return torch.stack((mean, deviation), -1)
+''')
+ex.right("Welford's sums, run by run", source='''
+def summary(scores, finished):
+    rows = []
+    for row, done in zip(scores.unbind(), finished.unbind()):
+        n, mean, squares = 0, row.new_zeros(()), row.new_zeros(())
+        for x in row[done]:
+            n += 1
+            step = x - mean
+            mean = mean + step / n
+            squares = squares + step * (x - mean)
+        rows.append(torch.stack((mean, torch.sqrt(squares / (n - 1)))))
+    return torch.stack(rows)
+''')
+ex.right("nanmean, which leaves out what was lost", source='''
+def summary(scores, finished):
+    x = scores.masked_fill(~finished, torch.nan)
+    n = finished.sum(1)
+    mean = x.nanmean(1, keepdim=True)
+    off = torch.where(finished, scores, mean) - mean
+    return torch.column_stack((mean, (off.norm(dim=1) ** 2 / (n - 1)).sqrt()))
+''')

@@ -186,3 +186,48 @@ ex.equivalent(
     (".mean", ".sum"),
     of="loops",
 )
+ex.right("gather along the rates", source='''
+def tuned(validation, test, finished):
+    means = torch.where(finished.all(dim=-1), validation.mean(dim=-1), -torch.inf)
+    best = means.argmax(dim=1)[:, None, None].expand(-1, 1, test.shape[2])
+    return test.gather(1, best).squeeze(1)
+''')
+ex.right("one arm after the other, written in place", source='''
+def tuned(validation, test, finished):
+    out = torch.empty_like(test[:, 0])
+    for a in range(test.shape[0]):
+        best, score = None, -1.0
+        for r in range(test.shape[1]):
+            mean = validation[a, r].mean()
+            if finished[a, r].all() and mean > score:
+                best, score = r, mean
+        out[a] = test[a, best]
+    return out
+''')
+ex.right("sorted, stably, and the first taken", source='''
+def tuned(validation, test, finished):
+    means = validation.mean(2)
+    means[~finished.all(2)] = -torch.inf
+    order = torch.sort(means, dim=1, descending=True, stable=True).indices
+    return torch.take_along_dim(test, order[:, :1, None], dim=1)[:, 0]
+''')
+ex.right("a lost run makes its rate infinitely bad, by a minimum", source='''
+def tuned(validation, test, finished):
+    marked = torch.where(finished, validation, -math.inf)
+    best = torch.max(marked.mean(-1), dim=-1).indices
+    return torch.stack([rates[r] for rates, r in zip(test, best)])
+''')
+ex.right("index_select on rates and arms in one row", source='''
+def tuned(validation, test, finished):
+    A, R, S = validation.shape
+    means = validation.sum(-1).div(S).masked_fill(finished.logical_not().any(-1), float("-inf"))
+    rows = means.argmax(-1) + R * torch.arange(A, device=means.device)
+    return test.reshape(A * R, S).index_select(0, rows)
+''')
+ex.right("a choice of ones and zeros, as an einsum", source='''
+def tuned(validation, test, finished):
+    whole = finished.all(-1)
+    means = validation.mean(-1) * whole - (~whole).to(validation.dtype)
+    choice = torch.zeros_like(means).scatter_(1, means.argmax(1, keepdim=True), 1.0)
+    return torch.einsum("ar,ars->as", choice, test)
+''')

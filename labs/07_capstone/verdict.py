@@ -218,3 +218,65 @@ ex.equivalent(
     ("> 0", ">= 0"),
     of="the claim as an interval of its own",
 )
+ex.right("masks written in place", source='''
+def verdicts(low, high, paper, margin):
+    first, second = paper > margin, paper < -margin
+    level = ~(first | second)
+    out = torch.zeros(len(paper), dtype=torch.long, device=paper.device)
+    out[first & (low > margin)] = 1
+    out[first & (high <= margin)] = -1
+    out[second & (high < -margin)] = 1
+    out[second & (low >= -margin)] = -1
+    out[level & (low >= -margin) & (high <= margin)] = 1
+    out[level & ((low > margin) | (high < -margin))] = -1
+    return out
+''')
+ex.right("a helper that says where a number lies", source='''
+def verdicts(low, high, paper, margin):
+    def side(x):
+        return (x > margin).long() - (x < -margin).long()
+
+    bottom, top, claim = side(low), side(high), side(paper)
+    inside = (bottom == claim) & (top == claim)
+    outside = (bottom > claim) | (top < claim)
+    return inside.long() - outside.long()
+''')
+ex.right("holds and fails as two masks", source='''
+def verdicts(low, high, paper, margin):
+    up, down = paper > margin, paper < -margin
+    same = torch.logical_not(up) & torch.logical_not(down)
+    holds = up & (low > margin) | down & (high < -margin) | same & (low >= -margin) & (high <= margin)
+    fails = up & (high <= margin) | down & (low >= -margin) | same & ((low > margin) | (high < -margin))
+    return torch.where(holds, 1, torch.where(fails, -1, 0))
+''')
+ex.right("buckets between the two margins", source='''
+def verdicts(low, high, paper, margin):
+    def zone(x):
+        return (x >= -margin).int() + (x > margin).int()
+
+    first, last, claim = zone(low), zone(high), zone(paper)
+    out = torch.zeros_like(claim, dtype=torch.int64)
+    out = out.masked_fill((first == last) & (first == claim), 1)
+    return out.masked_fill((claim < first) | (claim > last), -1)
+''')
+ex.right("the three verdicts picked from a table", source='''
+def verdicts(low, high, paper, margin):
+    lead = torch.sub((low > margin).long(), (high <= margin).long())
+    trail = torch.sub((high < -margin).long(), (low >= -margin).long())
+    level = ((low >= -margin) * (high <= margin)).long() - ((low > margin) + (high < -margin)).long()
+    row = (paper > margin).long() - (paper < -margin).long() + 1
+    return torch.stack((trail, level, lead)).gather(0, row[None])[0]
+''')
+ex.right("which of three places the interval can reach", source='''
+def verdicts(low, high, paper, margin):
+    out = []
+    for l, h, p in zip(low, high, paper):
+        reach = {"below"} if l < -margin else set()
+        if h > margin:
+            reach.add("above")
+        if l <= margin and h >= -margin:
+            reach.add("level")
+        claim = "above" if p > margin else "below" if p < -margin else "level"
+        out.append(0 if claim in reach and len(reach) > 1 else 1 if claim in reach else -1)
+    return torch.tensor(out)
+''')
