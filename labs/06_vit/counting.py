@@ -231,3 +231,80 @@ ex.equivalent(
     ("rows, device=patch_sizes.device", "rows"),
     of="a loop with Python's whole numbers",
 )
+ex.right("a helper for a linear map", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    def linear(a, b):
+        return a * b + b
+
+    D, N = d_model, (height // patch_sizes) * (width // patch_sizes)
+    norm = 2 * D
+    block = 2 * norm + 4 * linear(D, D) + linear(D, 4 * D) + linear(4 * D, D)
+    embedding = linear(channels * patch_sizes**2, D) + D + (N + 1) * D
+    parameters = embedding + num_layers * block + norm + linear(D, num_classes)
+    attention = 4 * (N + 1) * D * D + 2 * (N + 1) * (N + 1) * D
+    work = N * channels * patch_sizes**2 * D + num_layers * (attention + 8 * (N + 1) * D * D)
+    return torch.stack([parameters, work + D * num_classes], dim=-1)
+''')
+ex.right("one patch size at a time, in a helper", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    def costs(P):
+        D, pixels = d_model, channels * P * P
+        T = 1 + height // P * (width // P)
+        fixed = D + 2 * D + num_classes * (D + 1)
+        parameters = fixed + (pixels + 1 + T) * D + num_layers * (12 * D * D + 13 * D)
+        return parameters, (T - 1) * pixels * D + num_layers * 2 * T * D * (6 * D + T) + D * num_classes
+
+    return torch.tensor(list(map(costs, patch_sizes.tolist())))
+''')
+ex.right("block by block, in place", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    D = d_model
+    rows = torch.div(height, patch_sizes, rounding_mode="floor")
+    N = rows * torch.div(width, patch_sizes, rounding_mode="floor")
+    costs = torch.zeros_like(patch_sizes)[:, None].repeat(1, 2)
+    costs[:, 0] += channels * patch_sizes.square() * D + D + D + (N + 1) * D
+    costs[:, 1] += N * channels * patch_sizes.square() * D
+    for _ in range(num_layers):
+        costs[:, 0] += 12 * D * D + 13 * D
+        costs[:, 1] += 12 * (N + 1) * D * D + 2 * (N + 1).square() * D
+    costs[:, 0] += 2 * D + D * num_classes + num_classes
+    costs[:, 1] += D * num_classes
+    return costs
+''')
+ex.right("lists of parts", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    result = []
+    for P in patch_sizes:
+        N, D = int(height // P) * int(width // P), d_model
+        parts = [channels * int(P) ** 2 * D + D, D, (N + 1) * D, 2 * D, D * num_classes + num_classes]
+        parts += num_layers * [2 * D, 4 * D * D + 4 * D, 2 * D, 8 * D * D + 5 * D]
+        products = [N * channels * int(P) ** 2 * D, D * num_classes]
+        for _ in range(num_layers):
+            products += 4 * [(N + 1) * D * D] + 2 * [(N + 1) ** 2 * D] + 2 * [(N + 1) * D * 4 * D]
+        result.append(torch.tensor([sum(parts), sum(products)]))
+    return torch.stack(result)
+''')
+ex.right("powers of the number of tokens", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    L, D, image = num_layers, d_model, height * width * channels
+    T = 1 + image // (channels * patch_sizes**2)
+    fixed = 4 * D + L * D * (12 * D + 13) + num_classes * (D + 1)
+    parameters = fixed + D * (T + channels * patch_sizes**2)
+    work = (2 * L * D * T + 12 * L * D**2) * T + D * (image + num_classes)
+    return torch.cat((parameters[:, None], work[:, None]), dim=1)
+''')
+ex.right("shapes of all matrices", source='''
+def vit_costs(patch_sizes, height, width, channels, d_model, num_layers, num_classes):
+    D, P = d_model, patch_sizes
+    N = height // P * (width // P)
+    T = N + 1
+    maps = [(N, channels * P * P, D), (1, D, num_classes)]
+    vectors = [D, T * D, D, D]
+    products = []
+    for _ in range(num_layers):
+        maps += [(T, D, D)] * 4 + [(T, D, 4 * D), (T, 4 * D, D)]
+        vectors += [D] * 4
+        products += [T * D * T, T * T * D]
+    parameters = sum(b * c + c for _, b, c in maps) + sum(vectors)
+    return torch.stack((parameters, sum(a * b * c for a, b, c in maps) + sum(products))).T
+''')

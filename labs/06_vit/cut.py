@@ -151,3 +151,39 @@ ex.equivalent(
     "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
     ("images.reshape", "images.view"),
 )
+ex.right("axes split by unflatten, moved by einsum", source='''
+def cut(images, patch_height, patch_width):
+    grid = images.unflatten(3, (-1, patch_width)).unflatten(2, (-1, patch_height))
+    return torch.einsum("bcrpsq->brscpq", grid).flatten(3).flatten(1, 2)
+''')
+ex.right("strips, then pieces", source='''
+def cut(images, patch_height, patch_width):
+    strips = images.split(patch_height, dim=2)
+    pieces = [piece for strip in strips for piece in strip.split(patch_width, dim=3)]
+    return torch.cat([piece.reshape(len(images), 1, -1) for piece in pieces], dim=1)
+''')
+ex.right("one pixel of every patch at a time", source='''
+def cut(images, patch_height, patch_width):
+    B, C, height, width = images.shape
+    rows, columns = height // patch_height, width // patch_width
+    patches = images.new_empty(B, rows, columns, C, patch_height, patch_width)
+    for i in range(patch_height):
+        for j in range(patch_width):
+            patches[..., i, j] = images[:, :, i::patch_height, j::patch_width].permute(0, 2, 3, 1)
+    return patches.view(B, rows * columns, -1)
+''')
+ex.right("the number of each pixel looked up", source='''
+def cut(images, patch_height, patch_width):
+    B, C, height, width = images.shape
+    n, k = torch.arange(height * width // (patch_height * patch_width))[:, None], patch_height * patch_width
+    at = torch.arange(C * k)
+    r, s = n // (width // patch_width), n % (width // patch_width)
+    c, i, j = at // k, at % k // patch_width, at % patch_width
+    return images[:, c, r * patch_height + i, s * patch_width + j]
+''')
+ex.right("a convolution with the identity", source='''
+def cut(images, patch_height, patch_width):
+    C, size = images.shape[1], (patch_height, patch_width)
+    eye = torch.eye(C * patch_height * patch_width, dtype=images.dtype, device=images.device)
+    return F.conv2d(images, eye.unflatten(1, (C, *size)), stride=size).flatten(2).mT
+''')

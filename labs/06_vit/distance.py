@@ -216,3 +216,53 @@ ex.equivalent(
     ("t()", "t().detach()"),
     of="rows and columns apart",
 )
+ex.right("normalize and hypot", source='''
+def attention_distance(weights, columns, patch_size):
+    shares = F.normalize(weights[..., 1:, 1:], p=1, dim=-1)
+    n = torch.arange(shares.shape[-1], device=weights.device)
+    row, column = (n // columns).to(weights.dtype), (n % columns).to(weights.dtype)
+    pixels = patch_size * torch.hypot(row - row[:, None], column - column[:, None])
+    return (shares * pixels).sum(dim=(0, 2, 3)) / shares[:, 0, :, 0].numel()
+''')
+ex.right("head by head", source='''
+def attention_distance(weights, columns, patch_size):
+    def centre(n):
+        return patch_size * (n // columns), patch_size * (n % columns)
+
+    N = weights.shape[-1] - 1
+    steps = weights.new_tensor([[math.dist(centre(q), centre(k)) for k in range(N)] for q in range(N)])
+    reach = []
+    for head in weights[:, :, 1:, 1:].unbind(1):
+        reach.append(((head * steps).sum(-1) / head.sum(-1)).mean())
+    return torch.stack(reach)
+''')
+ex.right("places as complex numbers", source='''
+def attention_distance(weights, columns, patch_size):
+    seen = weights[:, :, 1:, 1:]
+    n = torch.arange(seen.shape[-1], device=weights.device)
+    place = torch.complex((n % columns).to(weights.dtype), (n // columns).to(weights.dtype))
+    steps = (place - place[:, None]).abs()
+    return patch_size * (torch.einsum("bhqk,qk->bhq", seen, steps) / seen.sum(3)).mean(2).mean(0)
+''')
+ex.right("a norm of differences, tensordot", source='''
+def attention_distance(weights, columns, patch_size):
+    patches = weights[:, :, 1:, 1:].clone()
+    patches /= patches.sum(dim=3, keepdim=True)
+    rows = patches.shape[-1] // columns
+    grid = torch.cartesian_prod(torch.arange(rows), torch.arange(columns)).to(weights) * patch_size
+    lengths = torch.linalg.vector_norm(grid[:, None] - grid, dim=-1)
+    return torch.tensordot(patches.mean(0), lengths, dims=2) / (rows * columns)
+''')
+ex.right("keys on a grid, query by query", source='''
+def attention_distance(weights, columns, patch_size):
+    B, H, N = weights.shape[0], weights.shape[1], weights.shape[2] - 1
+    keys = weights[:, :, 1:, 1:].unflatten(3, (-1, columns))
+    down = torch.arange(N // columns, device=weights.device)[:, None]
+    right = torch.arange(columns, device=weights.device)
+    total = weights.new_zeros(B, H)
+    for q in range(N):
+        squares = (down - q // columns) ** 2 + (right - q % columns) ** 2
+        steps = patch_size * squares.to(weights.dtype).sqrt()
+        total += (keys[:, :, q] * steps).sum((2, 3)) / keys[:, :, q].sum((2, 3))
+    return total.sum(0) / (B * N)
+''')

@@ -160,3 +160,55 @@ ex.equivalent(
     ("patches.reshape", "patches.view"),
     of="a row of patches at a time",
 )
+ex.right("axes split by unflatten, moved by einsum", source='''
+def join(patches, patch_height, patch_width, height):
+    x = patches.unflatten(2, (-1, patch_height, patch_width)).unflatten(1, (height // patch_height, -1))
+    return torch.einsum("brscpq->bcrpsq", x).flatten(4).flatten(2, 3)
+''')
+ex.right("patch by patch into an empty image", source='''
+def join(patches, patch_height, patch_width, height):
+    B, N, size = patches.shape
+    columns = N * patch_height // height
+    images = patches.new_zeros(B, size // (patch_height * patch_width), height, columns * patch_width)
+    for n in range(N):
+        top, left = n // columns * patch_height, n % columns * patch_width
+        patch = patches[:, n].reshape(B, -1, patch_height, patch_width)
+        images[:, :, top : top + patch_height, left : left + patch_width] = patch
+    return images
+''')
+ex.right("one pixel of every patch at a time", source='''
+def join(patches, patch_height, patch_width, height):
+    B, N, size = patches.shape
+    P, Q, rows = patch_height, patch_width, height // patch_height
+    images = patches.new_empty(B, size // (P * Q), height, N // rows * Q)
+    for k in range(P * Q):
+        pixels = patches[:, :, k :: P * Q].transpose(1, 2)
+        images[:, :, k // Q :: P, k % Q :: Q] = pixels.unflatten(2, (rows, -1))
+    return images
+''')
+ex.right("a transposed convolution with the identity", source='''
+def join(patches, patch_height, patch_width, height):
+    size, numbers = (patch_height, patch_width), patches.shape[2]
+    eye = torch.eye(numbers, dtype=patches.dtype, device=patches.device)
+    grid = patches.mT.unflatten(2, (height // patch_height, -1))
+    return F.conv_transpose2d(grid, eye.reshape(numbers, -1, *size), stride=size)
+''')
+ex.right("each number put at its place", source='''
+def join(patches, patch_height, patch_width, height):
+    B, N, size = patches.shape
+    rows, area = height // patch_height, patch_height * patch_width
+    C, width = size // area, N * area // height
+    numbers = torch.arange(C * height * width, device=patches.device)
+    numbers = numbers.view(C, rows, patch_height, width // patch_width, patch_width)
+    images = torch.empty_like(patches).reshape(B, -1)
+    images[:, numbers.permute(1, 3, 0, 2, 4).flatten()] = patches.flatten(1)
+    return images.view(B, C, height, width)
+''')
+ex.right("two transpositions, one after the other", source='''
+def join(patches, patch_height, patch_width, height):
+    B, N, size = patches.shape
+    rows = height // patch_height
+    lines = patches.reshape(B, rows, N // rows, size // patch_width, patch_width).transpose(2, 3)
+    lines = lines.reshape(B, rows, size // (patch_height * patch_width), patch_height, -1)
+    return lines.transpose(1, 2).flatten(2, 3)
+''')

@@ -137,3 +137,50 @@ ex.equivalent(
     (".to(table.device)", ""), ("table.device", ""),
     of="a Cartesian product of rows and columns",
 )
+ex.right("four loops", source='''
+def offset_bias(table, rows, columns):
+    N = rows * columns
+    bias = table.new_empty(len(table), N, N)
+    for q in range(N):
+        for k in range(N):
+            down, right = k // columns - q // columns, k % columns - q % columns
+            bias[:, q, k] = table[:, rows - 1 + down, columns - 1 + right]
+    return bias
+''')
+ex.right("one index into a flat table", source='''
+def offset_bias(table, rows, columns):
+    H, _, width = table.shape
+    n = torch.arange(rows * columns, device=table.device)
+    place = n // columns * width + n % columns
+    middle = (rows - 1) * width + columns - 1
+    index = place - place.unsqueeze(1) + middle
+    return table.flatten(1).index_select(1, index.flatten()).reshape(H, len(n), len(n))
+''')
+ex.right("all windows, turned round", source='''
+def offset_bias(table, rows, columns):
+    windows = table.unfold(1, rows, 1).unfold(2, columns, 1)
+    return windows.flip(1, 2).flatten(3).flatten(1, 2)
+''')
+ex.right("rows and columns broadcast apart", source='''
+def offset_bias(table, rows, columns):
+    r, c = torch.arange(rows, device=table.device), torch.arange(columns, device=table.device)
+    down, right = rows - 1 + r - r[:, None], columns - 1 + c - c[:, None]
+    bias = table[:, down[:, None, :, None], right[None, :, None, :]]
+    return bias.reshape(-1, rows * columns, rows * columns)
+''')
+ex.right("einsum with one-hot offsets", source='''
+def offset_bias(table, rows, columns):
+    def offsets(n):
+        at = torch.arange(n, device=table.device)
+        return F.one_hot(at - at[:, None] + n - 1, 2 * n - 1).to(table.dtype)
+
+    bias = torch.einsum("huv,rsu,cdv->hrcsd", table, offsets(rows), offsets(columns))
+    return bias.flatten(3).flatten(1, 2)
+''')
+ex.right("a meshgrid, head by head", source='''
+def offset_bias(table, rows, columns):
+    at = [torch.arange(n, device=table.device) for n in (rows, columns)]
+    row, column = (x.reshape(-1) for x in torch.meshgrid(*at, indexing="ij"))
+    down, right = row[None, :] - row[:, None], column[None, :] - column[:, None]
+    return torch.stack([head[rows - 1 + down, columns - 1 + right] for head in table])
+''')

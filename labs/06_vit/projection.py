@@ -120,3 +120,42 @@ ex.equivalent(
     "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
     ("weight.reshape", "weight.view"),
 )
+ex.right("einsum", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    pixels = weight.view(weight.size(0), patch_height, patch_width, -1)
+    return torch.einsum("dpqc->dcpq", pixels)
+''')
+ex.right("number by number", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    D, size = weight.shape
+    C = size // (patch_height * patch_width)
+    kernel = weight.new_empty(D, C, patch_height, patch_width)
+    for i in range(patch_height):
+        for j in range(patch_width):
+            for c in range(C):
+                kernel[:, c, i, j] = weight[:, (i * patch_width + j) * C + c]
+    return kernel
+''')
+ex.right("every C-th number", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    C = weight.shape[1] // (patch_height * patch_width)
+    channels = [weight[:, c::C].unflatten(1, (patch_height, patch_width)) for c in range(C)]
+    return torch.stack(channels, dim=1)
+''')
+ex.right("a new order of the columns", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    size = (patch_height, patch_width)
+    order = torch.arange(weight.shape[1], device=weight.device).reshape(patch_height * patch_width, -1)
+    return weight.index_select(1, order.T.flatten()).reshape(len(weight), -1, *size)
+''')
+ex.right("a transposed matrix for each vector", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    D, area = len(weight), patch_height * patch_width
+    return weight.reshape(D, area, -1).transpose(1, 2).reshape(D, -1, patch_height, patch_width)
+''')
+ex.right("row by row of the patch", source='''
+def conv_kernel(weight, patch_height, patch_width):
+    lines = weight.chunk(patch_height, dim=1)
+    lines = [line.reshape(len(weight), patch_width, -1).mT for line in lines]
+    return torch.cat([line.unsqueeze(2) for line in lines], dim=2)
+''')

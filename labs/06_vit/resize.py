@@ -170,3 +170,59 @@ ex.equivalent(
     ("0]", "-1]"),
     of="unflatten and permute",
 )
+ex.right("channels moved by movedim", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    grid = table[1:].reshape(rows, columns, -1).movedim(-1, 0).unsqueeze(0)
+    grid = F.interpolate(grid, size=(new_rows, new_columns), mode="bicubic", align_corners=False)
+    return torch.vstack((table[0], grid.squeeze(0).movedim(0, -1).reshape(new_rows * new_columns, -1)))
+''')
+ex.right("the layer Upsample", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    resize = torch.nn.Upsample(size=(new_rows, new_columns), mode="bicubic", align_corners=False)
+    channels = table.T[:, 1:].unflatten(1, (rows, columns))
+    new = resize(channels[None])[0].flatten(1)
+    return torch.cat((table.T[:, :1], new), dim=1).T
+''')
+ex.right("filled in", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    picture = table[1:].mT.contiguous().view(1, table.size(1), rows, columns)
+    picture = F.interpolate(picture, (new_rows, new_columns), mode="bicubic")
+    new = table.new_empty(1 + new_rows * new_columns, table.size(1))
+    new[0] = table[0]
+    for r in range(new_rows):
+        new[1 + r * new_columns : 1 + (r + 1) * new_columns] = picture[0, :, r].T
+    return new
+''')
+ex.right("a matrix for each side, from the identity", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    def matrix(old, new):
+        eye = torch.eye(old, dtype=table.dtype, device=table.device)
+        return F.interpolate(eye[None, None], (new, old), mode="bicubic", align_corners=False)[0, 0]
+
+    grid = table[1:].unflatten(0, (rows, columns))
+    grid = torch.einsum("ur,vc,rcd->uvd", matrix(rows, new_rows), matrix(columns, new_columns), grid)
+    return torch.cat((table[:1], grid.flatten(0, 1)))
+''')
+ex.right("axes moved by einsum", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    cls, places = table[:1], table[1:].view(1, rows, columns, table.size(1))
+    image = torch.einsum("brcd->bdrc", places)
+    image = F.interpolate(image, size=[new_rows, new_columns], mode="bicubic", align_corners=False)
+    return torch.cat([cls, torch.einsum("bdrc->brcd", image).reshape(-1, table.size(1))], dim=0)
+''')
+ex.right("the cubic weights by hand", source='''
+def resize_positions(table, rows, columns, new_rows, new_columns):
+    def matrix(old, new):
+        weights = torch.zeros(new, old, dtype=table.dtype, device=table.device)
+        for i in range(new):
+            place = (i + 0.5) * old / new - 0.5
+            for j in range(math.floor(place) - 1, math.floor(place) + 3):
+                t = abs(place - j)
+                near, far = 1.25 * t**3 - 2.25 * t**2 + 1, -0.75 * (t**3 - 5 * t**2 + 8 * t - 4)
+                weights[i, min(max(j, 0), old - 1)] += near if t <= 1 else far
+        return weights
+
+    grid = table[1:].T.reshape(-1, rows, columns)
+    grid = matrix(rows, new_rows) @ grid @ matrix(columns, new_columns).T
+    return torch.cat((table[:1], grid.flatten(1).T))
+''')

@@ -233,3 +233,31 @@ ex.equivalent(
     ("-1", "1"),
     of="one row, from the last layer to the first",
 )
+ex.right("reduce over a list of matrices", source='''
+def rollout(weights, residual=0.5):
+    from functools import reduce
+
+    eye = torch.eye(weights.shape[-1], dtype=weights.dtype, device=weights.device)
+    layers = torch.lerp(weights.mean(2), eye, residual)
+    first = reduce(lambda earlier, later: later @ earlier, layers)[:, 0]
+    return first[:, 1:] / first[:, 1:].sum(1, keepdim=True)
+''')
+ex.right("einsum of the class token's row with all heads", source='''
+def rollout(weights, residual=0.5):
+    H = weights.shape[2]
+    row = F.one_hot(torch.zeros(weights.shape[1], dtype=torch.long), weights.shape[-1]).to(weights)
+    for layer in reversed(weights.unbind(0)):
+        row = residual * row + torch.einsum("bt,bhts->bs", row, layer) * (1 - residual) / H
+    patches = row[:, 1:]
+    return patches / torch.einsum("bn->b", patches).unsqueeze(1)
+''')
+ex.right("the diagonal in place, the product from the left", source='''
+def rollout(weights, residual=0.5):
+    layers = (1 - residual) * weights.sum(dim=2) / weights.shape[2]
+    layers.diagonal(dim1=-2, dim2=-1).add_(residual)
+    product = layers[-1]
+    for n in range(len(layers) - 2, -1, -1):
+        product = torch.bmm(product, layers[n])
+    _, shares = product[:, 0].tensor_split([1], dim=-1)
+    return shares.div(shares.sum(dim=-1, keepdim=True))
+''')

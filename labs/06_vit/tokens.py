@@ -127,3 +127,42 @@ ex.equivalent(
     ("[None, None].repeat", ".repeat"),
     of="positions first, each to its own",
 )
+ex.right("filled in", source='''
+def to_tokens(patches, cls_token, table):
+    B, N, D = patches.shape
+    z = patches.new_empty(B, N + 1, D)
+    z[:, 0] = cls_token
+    z[:, 1:] = patches
+    return z + table
+''')
+ex.right("room made by padding", source='''
+def to_tokens(patches, cls_token, table):
+    z = torch.nn.functional.pad(patches, (0, 0, 1, 0))
+    z[:, 0] += cls_token
+    return table.unsqueeze(0) + z
+''')
+ex.right("added to copies of the table", source='''
+def to_tokens(patches, cls_token, table):
+    z = table.repeat(patches.shape[0], 1, 1)
+    z[:, 0] += cls_token
+    z[:, 1:] += patches
+    return z
+''')
+ex.right("hstack", source='''
+def to_tokens(patches, cls_token, table):
+    cls = cls_token.repeat(patches.size(0), 1).unsqueeze(1)
+    return torch.add(torch.hstack((cls, patches)), table)
+''')
+ex.right("place by place", source='''
+def to_tokens(patches, cls_token, table):
+    columns = [(cls_token + table[0]).expand_as(patches[:, 0])]
+    for n, position in enumerate(table[1:]):
+        columns.append(patches[:, n] + position)
+    return torch.stack(columns, dim=1)
+''')
+ex.right("where the place is 0", source='''
+def to_tokens(patches, cls_token, table):
+    place = torch.arange(len(table), device=table.device)[:, None]
+    moved = patches[:, (place[:, 0] - 1).clamp(min=0)]
+    return torch.where(place == 0, cls_token, moved) + table
+''')
