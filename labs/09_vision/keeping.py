@@ -172,3 +172,43 @@ ex.equivalent(
     ("noise, dim=1", "noise"),
     of="indices that pair up",
 )
+ex.right("the least of topk", source='''
+def visible_patches(patches, noise, keep):
+    chosen = noise.topk(keep, dim=1, largest=False).indices
+    return torch.take_along_dim(patches, chosen.unsqueeze(-1), dim=1)
+''')
+ex.right("a matrix of zeros and ones picks", source='''
+def visible_patches(patches, noise, keep):
+    order = noise.argsort(dim=1)[:, :keep]
+    pick = F.one_hot(order, noise.shape[1]).to(patches.dtype)
+    return torch.einsum("bkn,bnd->bkd", pick, patches)
+''')
+ex.right("ranks by counting", source='''
+def visible_patches(patches, noise, keep):
+    rank = (noise[:, None, :] < noise[:, :, None]).sum(2)
+    pick = rank[:, None, :] == torch.arange(keep, device=noise.device)[:, None]
+    return pick.to(patches.dtype) @ patches
+''')
+ex.right("the minimum again and again", source='''
+def visible_patches(patches, noise, keep):
+    left, images, found = noise.clone(), torch.arange(len(noise), device=noise.device), []
+    for _ in range(keep):
+        place = left.argmin(dim=1)
+        found.append(patches[images, place])
+        left[images, place] = torch.inf
+    return torch.stack(found, dim=1)
+''')
+ex.right("rows of one long list of patches", source='''
+def visible_patches(patches, noise, keep):
+    B, N, D = patches.shape
+    start = N * torch.arange(B, device=noise.device)
+    chosen = start[:, None] + noise.sort(dim=1)[1].narrow(1, 0, keep)
+    return patches.reshape(B * N, D).index_select(0, chosen.flatten()).reshape(B, keep, D)
+''')
+ex.right("Python sorts the places", source='''
+def visible_patches(patches, noise, keep):
+    def places(drawn):
+        return sorted(range(len(drawn)), key=drawn.__getitem__)[:keep]
+
+    return torch.stack([torch.stack([x[n] for n in places(row)]) for x, row in zip(patches, noise.tolist())])
+''')

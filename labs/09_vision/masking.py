@@ -210,3 +210,59 @@ ex.equivalent(
     ("1) - label.unsqueeze(2", "2) - label.unsqueeze(1"),
     of="numbered as in the authors' code",
 )
+ex.right("rows and columns by themselves", source='''
+def shifted_mask(height, width, size, shift):
+    def agree(length):
+        came = (torch.arange(length) >= length - shift).view(-1, size)
+        return came[:, :, None] == came[:, None, :]
+
+    rows, columns = agree(height), agree(width)
+    both = rows[:, None, :, None, :, None] & columns[None, :, None, :, None, :]
+    return both.reshape(-1, size * size, size * size)
+''')
+ex.right("both or neither, with exclusive or", source='''
+def shifted_mask(height, width, size, shift):
+    came = torch.zeros(2, height, width, dtype=torch.bool)
+    if shift:
+        came[0, -shift:], came[1, :, -shift:] = True, True
+    came = came.unfold(1, size, size).unfold(2, size, size).reshape(2, -1, size**2)
+    return ~(came.unsqueeze(3) ^ came.unsqueeze(2)).any(0)
+''')
+ex.right("a matrix product of four kinds", source='''
+def shifted_mask(height, width, size, shift):
+    row = F.one_hot((torch.arange(height) >= height - shift).long(), 2)
+    column = F.one_hot((torch.arange(width) >= width - shift).long(), 2)
+    kind = torch.einsum("ha,wb->hwab", row, column).flatten(2).float()
+    kind = kind.view(height // size, size, width // size, size, 4).permute(0, 2, 1, 3, 4)
+    kind = kind.reshape(-1, size**2, 4)
+    return kind @ kind.mT > 0.5
+''')
+ex.right("window by window", source='''
+def shifted_mask(height, width, size, shift):
+    r, c = torch.meshgrid(torch.arange(height), torch.arange(width), indexing="ij")
+    label = torch.where(r < height - shift, 0, 1) + torch.where(c < width - shift, 0, 10)
+    masks = []
+    for band in label.split(size, dim=0):
+        for window in band.split(size, dim=1):
+            token = window.flatten()
+            masks.append(torch.eq(token[None], token[:, None]))
+    return torch.stack(masks)
+''')
+ex.right("the last row and column of windows only", source='''
+def shifted_mask(height, width, size, shift):
+    down, right = height // size, width // size
+    mask = torch.ones(down, right, size, size, size, size, dtype=torch.bool)
+    stayed, came = slice(0, size - shift), slice(size - shift, size)
+    for a, b in ((stayed, came), (came, stayed)):
+        mask[-1, :, a, :, b] = False
+        mask[:, -1, :, a, :, b] = False
+    return mask.reshape(down * right, size**2, size**2)
+''')
+ex.right("rolled from the grid before", source='''
+def shifted_mask(height, width, size, shift):
+    row = torch.arange(height).roll(-shift)
+    column = torch.arange(width).roll(-shift)
+    kind = torch.stack(torch.broadcast_tensors((row < shift)[:, None], column < shift)).double()
+    kind = F.unfold(kind[:, None], size, stride=size).permute(2, 1, 0)
+    return torch.cdist(kind, kind) == 0
+''')

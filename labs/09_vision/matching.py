@@ -275,3 +275,78 @@ ex.equivalent(
     ("labels.clone()", "labels"),
     of="objects as rows",
 )
+ex.right("filled by place", source='''
+from scipy.optimize import linear_sum_assignment
+
+
+def match(logits, boxes, labels, targets):
+    with torch.no_grad():
+        probability = torch.softmax(logits, dim=1).gather(1, labels.expand(len(logits), -1))
+        distance = (boxes.unsqueeze(1) - targets.unsqueeze(0)).abs().sum(2)
+        rows, columns = linear_sum_assignment((5 * distance - probability).numpy())
+    result = labels.clone()
+    for q, m in zip(rows.tolist(), columns.tolist()):
+        result[m] = q
+    return result
+''')
+ex.right("the largest gain", source='''
+from scipy.optimize import linear_sum_assignment
+
+
+def match(logits, boxes, labels, targets):
+    gain = logits.softmax(-1)[:, labels].T - 5 * (targets[:, None] - boxes).abs().sum(-1)
+    _, query = linear_sum_assignment(gain.detach().cpu().numpy(), maximize=True)
+    return torch.as_tensor(query).to(labels)
+''')
+ex.right("numpy does the rest", source='''
+from scipy.optimize import linear_sum_assignment
+
+
+def match(logits, boxes, labels, targets):
+    import numpy as np
+
+    z, b, c, t = (x.detach().double().numpy() for x in (logits, boxes, labels, targets))
+    p = np.exp(z - z.max(1, keepdims=True))
+    p /= p.sum(1, keepdims=True)
+    cost = 5 * np.abs(b[:, None] - t[None]).sum(2) - p[:, c.astype(int)]
+    query, number = linear_sum_assignment(cost)
+    return torch.tensor(query[np.argsort(number)])
+''')
+ex.right("one-hot labels in a matrix product", source='''
+from scipy.optimize import linear_sum_assignment
+
+
+def match(logits, boxes, labels, targets):
+    wanted = F.one_hot(labels, logits.shape[1]).to(logits.dtype)
+    cost = -torch.einsum("qc,mc->mq", logits.softmax(-1), wanted)
+    for i in range(4):
+        cost = cost + 5 * (boxes[:, i] - targets[:, i, None]).abs()
+    return torch.from_numpy(linear_sum_assignment(cost.detach())[1])
+''')
+ex.right("a table in place, object by object", source='''
+from scipy.optimize import linear_sum_assignment
+
+
+def match(logits, boxes, labels, targets):
+    share = (logits - logits.logsumexp(1, keepdim=True)).exp().detach()
+    cost = torch.empty(len(logits), len(labels), dtype=logits.dtype)
+    for m, (label, target) in enumerate(zip(labels.tolist(), targets)):
+        cost[:, m] = 5 * torch.linalg.vector_norm(boxes.detach() - target, ord=1, dim=1) - share[:, label]
+    pairs = dict(zip(*reversed(linear_sum_assignment(cost))))
+    return torch.tensor([int(pairs[m]) for m in range(len(labels))], dtype=torch.int64)
+''')
+ex.right("sorted pairs", source='''
+import scipy.optimize
+
+
+def match(logits, boxes, labels, targets):
+    def costs(label, target):
+        return 5 * F.l1_loss(boxes, target.expand_as(boxes), reduction="none").sum(1) - chance[:, label]
+
+    chance = F.softmax(logits, -1)
+    table = [costs(*pair).tolist() for pair in zip(labels, targets)]
+    if len(table) == 0:
+        return torch.empty(0, dtype=torch.long)
+    objects, queries = scipy.optimize.linear_sum_assignment(table)
+    return torch.tensor([q for _, q in sorted(zip(objects.tolist(), queries.tolist()))])
+''')

@@ -207,3 +207,58 @@ ex.equivalent(
     (".reshape", ".view"),
     of="window by window",
 )
+ex.right("einsum turns the axes", source='''
+def out_of_windows(windows, height, shift):
+    size = math.isqrt(windows.shape[2])
+    x = windows.unflatten(2, (size, size)).unflatten(1, (height // size, -1))
+    x = torch.einsum("brcijd->bricjd", x).flatten(3, 4).flatten(1, 2)
+    return torch.roll(x, shifts=(shift, shift), dims=(1, 2))
+''')
+ex.right("moved back by cat", source='''
+def out_of_windows(windows, height, shift):
+    B, count, tokens, D = windows.shape
+    size = next(m for m in range(1, tokens + 1) if m * m == tokens)
+    x = windows.reshape(B, height // size, count * size // height, size, size, D)
+    x = x.permute(0, 1, 3, 2, 4, 5).reshape(B, height, count * tokens // height, D)
+    for axis in (1, 2):
+        cut = x.shape[axis] - shift
+        x = torch.cat((x.narrow(axis, cut, shift), x.narrow(axis, 0, cut)), dim=axis)
+    return x
+''')
+ex.right("written into an empty grid", source='''
+def out_of_windows(windows, height, shift):
+    B, count, tokens, D = windows.shape
+    size, width = math.isqrt(tokens), count * tokens // height
+    grid = windows.new_empty(B, height, width, D)
+    for n in range(count):
+        top, left = n // (width // size) * size, n % (width // size) * size
+        grid[:, top : top + size, left : left + size] = windows[:, n].unflatten(1, (size, size))
+    return grid.roll(shift, 1).roll(shift, 2)
+''')
+ex.right("the inverse of the numbers of tokens", source='''
+def out_of_windows(windows, height, shift):
+    B, count, tokens, D = windows.shape
+    size, width = math.isqrt(tokens), count * tokens // height
+    number = torch.arange(height * width, device=windows.device).view(height, width)
+    number = number.roll((-shift, -shift), (0, 1)).unfold(0, size, size).unfold(1, size, size)
+    flat = windows.flatten(1, 2).index_select(1, number.flatten().argsort())
+    return flat.unflatten(1, (height, width))
+''')
+ex.right("F.fold lays the windows side by side", source='''
+def out_of_windows(windows, height, shift):
+    B, count, tokens, D = windows.shape
+    size, width = math.isqrt(tokens), count * tokens // height
+    columns = windows.permute(0, 3, 2, 1).reshape(B, D * tokens, count)
+    grid = F.fold(columns, (height, width), kernel_size=size, stride=size)
+    return grid.permute(0, 2, 3, 1).roll((shift, shift), dims=(1, 2))
+''')
+ex.right("columns first, then rows", source='''
+def out_of_windows(windows, height, shift):
+    size = int(windows.shape[2] ** 0.5)
+    squares = windows.unflatten(2, (size, size)).unbind(1)
+    columns = len(squares) * size // height
+    bands = [torch.cat([squares[n] for n in range(c, len(squares), columns)], 1) for c in range(columns)]
+    x = torch.cat(bands, dim=2)
+    rows = [(r - shift) % x.shape[1] for r in range(x.shape[1])]
+    return x[:, rows][:, :, [(c - shift) % x.shape[2] for c in range(x.shape[2])]]
+''')

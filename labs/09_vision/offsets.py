@@ -142,3 +142,52 @@ ex.equivalent(
     (', indexing="ij"', ""),
     of="as in the authors' code",
 )
+ex.right("one number for each place", source='''
+def offset_index(rows, columns):
+    place = torch.arange(rows)[:, None] * (2 * columns - 1) + torch.arange(columns)
+    place = place.flatten()
+    return place[:, None] - place + place[-1]
+''')
+ex.right("four axes", source='''
+def offset_index(rows, columns):
+    r, c = torch.arange(rows), torch.arange(columns)
+    down = r[:, None, None, None] - r[None, None, :, None] + rows - 1
+    right = c[None, :, None, None] - c[None, None, None, :] + columns - 1
+    number = down * (2 * columns - 1) + right
+    return number.reshape(rows * columns, rows * columns)
+''')
+ex.right("written number by number", source='''
+def offset_index(rows, columns):
+    N = rows * columns
+    table = torch.zeros((N, N), dtype=torch.int64)
+    for q in range(N):
+        for k in range(N):
+            down, right = q // columns - k // columns, q % columns - k % columns
+            table[q, k] = (down + rows - 1) * (2 * columns - 1) + right + columns - 1
+    return table
+''')
+ex.right("divmod and a matrix product", source='''
+def offset_index(rows, columns):
+    places = torch.tensor([divmod(n, columns) for n in range(rows * columns)])
+    least = torch.tensor([1 - rows, 1 - columns])
+    offset = places.unsqueeze(1) - places.unsqueeze(0) - least
+    return offset @ torch.tensor([2 * columns - 1, 1])
+''')
+ex.right("cut out of the table, query by query", source='''
+def offset_index(rows, columns):
+    table = torch.arange((2 * rows - 1) * (2 * columns - 1)).view(2 * rows - 1, 2 * columns - 1)
+    lines = []
+    for r in range(rows):
+        for c in range(columns):
+            part = table[r : r + rows, c : c + columns]
+            lines.append(part.flip(0, 1).flatten())
+    return torch.stack(lines)
+''')
+ex.right("blocks of a Kronecker sum", source='''
+def offset_index(rows, columns):
+    def steps(count):
+        return torch.arange(count)[:, None] - torch.arange(count) + count - 1
+
+    ones = torch.ones(rows, rows, dtype=torch.long), torch.ones(columns, columns, dtype=torch.long)
+    return (2 * columns - 1) * torch.kron(steps(rows), ones[1]) + torch.kron(ones[0], steps(columns))
+''')

@@ -244,3 +244,74 @@ ex.equivalent(
     ("torch.max(a1, b1) - torch.min(a0, b0", "torch.min(a0, b0) - torch.max(a1, b1"),
     of="x and y by themselves",
 )
+ex.right("corners unbound", source='''
+def giou(first, second):
+    ax0, ay0, ax1, ay1 = first.unsqueeze(1).unbind(-1)
+    bx0, by0, bx1, by1 = second.unbind(-1)
+    width = torch.clamp(torch.min(ax1, bx1) - torch.max(ax0, bx0), min=0)
+    height = torch.clamp(torch.min(ay1, by1) - torch.max(ay0, by0), min=0)
+    inner = width * height
+    union = (ax1 - ax0) * (ay1 - ay0) + (bx1 - bx0) * (by1 - by0) - inner
+    hull = (torch.max(ax1, bx1) - torch.min(ax0, bx0)) * (torch.max(ay1, by1) - torch.min(ay0, by0))
+    return inner / union - (hull - union) / hull
+''')
+ex.right("a helper for areas", source='''
+def giou(first, second):
+    def area(low, high):
+        sides = (high - low).clamp(min=0)
+        return sides[..., 0] * sides[..., 1]
+
+    a, b = first.split(2, dim=1), second.split(2, dim=1)
+    a = [x[:, None] for x in a]
+    shared = area(torch.maximum(a[0], b[0]), torch.minimum(a[1], b[1]))
+    hull = area(torch.minimum(a[0], b[0]), torch.maximum(a[1], b[1]))
+    union = area(*a) + area(*b) - shared
+    return shared / union + union / hull - 1
+''')
+ex.right("amin and amax of stacked corners", source='''
+def giou(first, second):
+    Q, M = len(first), len(second)
+    both = torch.stack((first[:, None].expand(Q, M, 4), second.expand(Q, M, 4)))
+    low, high = both[..., :2], both[..., 2:]
+    area = (high - low).prod(-1)
+    shared = F.relu(high.amin(0) - low.amax(0)).prod(-1)
+    hull = (high.amax(0) - low.amin(0)).prod(-1)
+    union = area.sum(0) - shared
+    return shared.div(union) - (hull - union).div(hull)
+''')
+ex.right("minimum as minus the maximum of minus", source='''
+def giou(first, second):
+    sign = first.new_tensor([1, 1, -1, -1])
+    a, b = (first * sign)[:, None], second * sign
+    inner, outer = torch.maximum(a, b), torch.minimum(a, b)
+
+    def area(box):
+        sides = -box[..., 2:] - box[..., :2]
+        return torch.where(sides > 0, sides, torch.zeros_like(sides)).prod(-1)
+
+    union = area(a) + area(b) - area(inner)
+    return area(inner) / union - (area(outer) - union) / area(outer)
+''')
+ex.right("row by row", source='''
+def giou(first, second):
+    rows = []
+    area = (second[:, 2] - second[:, 0]) * (second[:, 3] - second[:, 1])
+    for box in first:
+        sides = torch.minimum(box[2:], second[:, 2:]) - torch.maximum(box[:2], second[:, :2])
+        around = torch.maximum(box[2:], second[:, 2:]) - torch.minimum(box[:2], second[:, :2])
+        shared, hull = sides.clamp(min=0).prod(1), around.prod(1)
+        union = area + (box[2] - box[0]) * (box[3] - box[1]) - shared
+        rows.append(shared / union - (hull - union) / hull)
+    return torch.stack(rows)
+''')
+ex.right("the hull from sides and overlap", source='''
+def giou(first, second):
+    size_a, size_b = first[:, 2:] - first[:, :2], second[:, 2:] - second[:, :2]
+    ends = torch.minimum(first[:, None, 2:], second[None, :, 2:])
+    overlap = ends - torch.maximum(first[:, None, :2], second[None, :, :2])
+    hull = size_a[:, None] + size_b - overlap
+    hull = hull[..., 0] * hull[..., 1]
+    shared = torch.where((overlap > 0).all(-1), overlap[..., 0] * overlap[..., 1], 0)
+    union = size_a.prod(1)[:, None] + size_b.prod(1)[None] - shared
+    return shared / union - 1 + union / hull
+''')

@@ -226,3 +226,50 @@ ex.equivalent(
     ('"be,se->bs"', "'be,se->sb'"),
     of="logsumexp minus the diagonal",
 )
+ex.right("both tables stacked", source='''
+def clip_loss(images, texts, log_scale):
+    logits = log_scale.exp() * (F.normalize(images) @ F.normalize(texts).T)
+    both = torch.stack((logits, logits.T)).log_softmax(-1)
+    return -both.diagonal(dim1=1, dim2=2).mean()
+''')
+ex.right("divided after the product", source='''
+def clip_loss(images, texts, log_scale):
+    lengths = torch.outer(images.norm(dim=1), texts.norm(dim=1))
+    logits = torch.mm(images, texts.t()) / lengths * log_scale.exp()
+    own = torch.eye(len(images), dtype=logits.dtype, device=logits.device)
+    return -(own * (logits.log_softmax(0) + logits.log_softmax(1))).sum() / (2 * len(images))
+''')
+ex.right("one cross_entropy of twice the batch", source='''
+def clip_loss(images, texts, log_scale):
+    a, b = (x / x.square().sum(1, keepdim=True).sqrt() for x in (images, texts))
+    logits = a @ b.mT * log_scale.exp()
+    partner = torch.arange(len(a), device=a.device).repeat(2)
+    return F.cross_entropy(torch.cat((logits, logits.mT)), partner)
+''')
+ex.right("a helper for one direction", source='''
+def clip_loss(images, texts, log_scale):
+    def chosen(queries, keys):
+        logits = scale * queries @ keys.transpose(0, 1)
+        right = scale * (queries * keys).sum(1)
+        return (torch.logsumexp(logits, dim=1) - right).mean()
+
+    scale = torch.exp(log_scale)
+    images, texts = F.normalize(images, dim=-1), F.normalize(texts, dim=-1)
+    return 0.5 * (chosen(images, texts) + chosen(texts, images))
+''')
+ex.right("cosine_similarity of all pairs", source='''
+def clip_loss(images, texts, log_scale):
+    logits = F.cosine_similarity(images[:, None], texts[None], dim=-1) * log_scale.exp()
+    place = torch.arange(len(logits), device=logits.device)[:, None]
+    losses = [-F.log_softmax(z, 1).gather(1, place).mean() for z in (logits, logits.T)]
+    return torch.stack(losses).mean()
+''')
+ex.right("by the differences to the right pair", source='''
+def clip_loss(images, texts, log_scale):
+    a, b = F.normalize(images, dim=1), F.normalize(texts, dim=1)
+    logits = log_scale.exp() * (a[:, None] * b).sum(-1)
+    right = logits.diagonal()
+    rows = torch.logsumexp(logits - right[:, None], dim=1)
+    columns = torch.logsumexp(logits - right[None, :], dim=0)
+    return (rows + columns).mean().div(2)
+''')

@@ -197,3 +197,53 @@ ex.equivalent(
     ("-1", "1"),
     of="scattered to where the order says",
 )
+ex.right("two kinds of patches by torch.where", source='''
+def put_back(kept, filler, noise):
+    rank = (noise[:, :, None] > noise[:, None, :]).sum(-1)
+    K = kept.shape[1]
+    own = kept.take_along_dim(rank.clamp(max=K - 1)[..., None], dim=1)
+    return torch.where(rank[..., None] < K, own, filler)
+''')
+ex.right("written in place", source='''
+def put_back(kept, filler, noise):
+    B, K, D = kept.shape
+    whole = filler.expand(B, noise.shape[1], D).clone()
+    images = torch.arange(B, device=noise.device)[:, None]
+    whole[images, noise.argsort(dim=1)[:, :K]] = kept
+    return whole
+''')
+ex.right("a matrix of zeros and ones spreads", source='''
+def put_back(kept, filler, noise):
+    order = noise.topk(kept.shape[1], dim=1, largest=False).indices
+    spread = F.one_hot(order, noise.shape[1]).to(kept.dtype)
+    hidden = 1 - spread.sum(1)
+    return torch.einsum("bkn,bkd->bnd", spread, kept) + hidden[..., None] * filler
+''')
+ex.right("the inverse order by scatter", source='''
+def put_back(kept, filler, noise):
+    order = noise.sort(dim=1).indices
+    places = torch.arange(noise.shape[1], device=noise.device).expand_as(order)
+    rank = torch.empty_like(order).scatter_(1, order, places)
+    table = F.pad(kept, (0, 0, 0, 1)) + F.pad(filler.expand(len(kept), 1, -1), (0, 0, kept.shape[1], 0))
+    images = torch.arange(len(kept), device=noise.device)[:, None]
+    return table[images, rank.clamp(max=kept.shape[1])]
+''')
+ex.right("a new row for each patch in turn", source='''
+def put_back(kept, filler, noise):
+    images, order = torch.arange(len(kept), device=noise.device), noise.argsort(dim=1)
+    rows = [filler.repeat(len(kept), 1)] * noise.shape[1]
+    whole = torch.stack(rows, dim=1)
+    for n in range(kept.shape[1]):
+        whole = whole.index_put((images, order[:, n]), kept[:, n])
+    return whole
+''')
+ex.right("the image of ranks in plain Python", source='''
+def put_back(kept, filler, noise):
+    def restored(patches, row):
+        rank = {number: n for n, number in enumerate(sorted(row))}
+        for number in row:
+            n = rank[number]
+            yield patches[n] if n < len(patches) else filler
+
+    return torch.stack([torch.stack(list(restored(*pair))) for pair in zip(kept, noise.tolist())])
+''')

@@ -270,3 +270,66 @@ ex.equivalent(
     ('boxes[matched], targets, reduction="sum"', "targets, boxes[matched], reduction='sum'"),
     of="cross_entropy with weights",
 )
+ex.right("a weight for each class", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    last = logits.shape[-1] - 1
+    wanted = labels.new_full((len(logits),), last)
+    wanted[matched] = labels
+    table = torch.ones(last + 1, dtype=logits.dtype, device=logits.device)
+    table[last] = empty_weight
+    costs = F.nll_loss(F.log_softmax(logits, dim=1), wanted, weight=table, reduction="sum")
+    distance = F.l1_loss(boxes[matched], targets, reduction="sum")
+    return costs / table[wanted].sum() + 5 * distance / max(len(labels), 1)
+''')
+ex.right("two groups of queries", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    costs = logits.logsumexp(1, keepdim=True) - logits
+    busy = torch.zeros(len(logits), dtype=torch.bool, device=logits.device)
+    busy[matched] = True
+    found, missed = costs[matched, labels].sum(), costs[~busy, -1].sum()
+    M = len(matched)
+    total = M + empty_weight * (len(logits) - M)
+    distance = torch.abs(targets - boxes.index_select(0, matched)).sum() / max(M, 1)
+    return (found + empty_weight * missed) / total + 5 * distance
+''')
+ex.right("one-hot targets", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    goal = torch.zeros_like(logits)
+    goal[:, -1] = empty_weight
+    goal[matched, -1] = 0
+    goal[matched, labels] = 1
+    classes = -(goal * logits.log_softmax(-1)).sum() / goal.sum()
+    if len(matched):
+        classes = classes + 5 * (boxes[matched] - targets).abs().sum(1).mean()
+    return classes
+''')
+ex.right("all empty first, then corrected", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    logs = logits - torch.logsumexp(logits, dim=-1, keepdim=True)
+    total = -empty_weight * logs[:, -1].sum()
+    weights, distance = empty_weight * len(logits), 0 * boxes.sum()
+    for m, q in enumerate(matched.tolist()):
+        total = total + empty_weight * logs[q, -1] - logs[q, labels[m]]
+        weights = weights + 1 - empty_weight
+        distance = distance + torch.linalg.vector_norm(boxes[q] - targets[m], ord=1)
+    return total / weights + 5 * distance / max(1, len(labels))
+''')
+ex.right("normalised weights in a dot product", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    Q, C = logits.shape
+    wanted = torch.tensor([C - 1] * Q, device=logits.device).index_put((matched,), labels)
+    weight = torch.full_like(logits[:, 0], empty_weight).index_fill(0, matched, 1)
+    costs = F.cross_entropy(logits, wanted, reduction="none")
+    far = torch.einsum("mi->", (boxes[matched] - targets).abs())
+    return torch.dot(weight / weight.sum(), costs) + far * 5 / (len(labels) or 1)
+''')
+ex.right("targets spread over all queries", source='''
+def set_loss(logits, boxes, labels, targets, matched, empty_weight=0.1):
+    place = F.one_hot(matched, len(logits)).to(logits.dtype)
+    has = place.sum(0)
+    weight = has + empty_weight * (1 - has)
+    wanted = (place.T @ labels.to(logits.dtype) + (1 - has) * (logits.shape[1] - 1)).long()
+    costs = -logits.log_softmax(1)[torch.arange(len(logits), device=logits.device), wanted]
+    distance = (has[:, None] * boxes - place.T @ targets).abs().sum()
+    return (weight * costs).sum() / weight.sum() + 5 * distance / has.sum().clamp(min=1)
+''')

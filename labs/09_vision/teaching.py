@@ -210,3 +210,49 @@ ex.equivalent(
     ("choices))", "choices)).detach()"),
     of="log_softmax and gather",
 )
+ex.right("one cross_entropy of twice the batch", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    logits = torch.cat((class_logits, distilled_logits))
+    return F.cross_entropy(logits, torch.cat((labels, teacher_logits.argmax(dim=-1))))
+''')
+ex.right("one-hot targets", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    C = class_logits.shape[1]
+    wanted = F.one_hot(labels, C), F.one_hot(teacher_logits.argmax(1), C)
+    logs = class_logits.log_softmax(1), distilled_logits.log_softmax(1)
+    return -sum((w * z).sum() for w, z in zip(wanted, logs)) / (2 * len(labels))
+''')
+ex.right("indices that pair up", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    images = torch.arange(len(labels), device=labels.device)
+    own = class_logits.logsumexp(1) - class_logits[images, labels]
+    choice = teacher_logits.topk(1, dim=1).indices[:, 0]
+    other = distilled_logits.logsumexp(1) - distilled_logits[images, choice]
+    return torch.lerp(own.mean(), other.mean(), 0.5)
+''')
+ex.right("a helper that subtracts the maximum", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    def entropy(logits, target):
+        z = logits - logits.detach().amax(dim=1, keepdim=True)
+        return (z.exp().sum(1).log() - z.gather(1, target.unsqueeze(1)).squeeze(1)).mean()
+
+    return 0.5 * entropy(class_logits, labels) + 0.5 * entropy(distilled_logits, teacher_logits.argmax(1))
+''')
+ex.right("einsum with the places of the maxima", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    chosen = (teacher_logits == teacher_logits.amax(1, keepdim=True)).to(distilled_logits.dtype)
+    classes = torch.arange(class_logits.shape[1], device=labels.device)
+    right = (labels[:, None] == classes).to(class_logits.dtype)
+    both = torch.stack((right, chosen))
+    logs = F.log_softmax(torch.stack((class_logits, distilled_logits)), dim=2)
+    return torch.einsum("nbc,nbc->", both, logs) / -(2 * len(labels))
+''')
+ex.right("losses side by side", source='''
+def deit_loss(class_logits, distilled_logits, labels, teacher_logits):
+    _, choices = torch.max(teacher_logits, 1)
+    loss = torch.nn.NLLLoss(reduction="none")
+    halves = torch.stack([
+        loss(F.log_softmax(class_logits, -1), labels), loss(F.log_softmax(distilled_logits, -1), choices),
+    ], dim=1)
+    return halves.mean(dim=1).mean()
+''')

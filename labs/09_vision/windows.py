@@ -189,3 +189,50 @@ ex.equivalent(
     "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
     ("x.reshape", "x.view"),
 )
+ex.right("einsum turns the axes", source='''
+def into_windows(x, size, shift):
+    B, H, W, D = x.shape
+    x = torch.roll(x, shifts=(-shift, -shift), dims=(1, 2))
+    x = x.unflatten(1, (H // size, size)).unflatten(3, (W // size, size))
+    return torch.einsum("bricjd->brcijd", x).flatten(3, 4).flatten(1, 2)
+''')
+ex.right("the place of every token", source='''
+def into_windows(x, size, shift):
+    H, W = x.shape[1:3]
+    row = (torch.arange(H, device=x.device) + shift).remainder(H).reshape(-1, 1, size, 1)
+    column = (torch.arange(W, device=x.device) + shift).remainder(W).reshape(1, -1, 1, size)
+    return x[:, row, column].reshape(len(x), -1, size * size, x.shape[3])
+''')
+ex.right("split and split again", source='''
+def into_windows(x, size, shift):
+    x = x.roll(-shift, 1).roll(-shift, 2)
+    bands = [band.split(size, dim=2) for band in x.split(size, dim=1)]
+    return torch.stack([window.flatten(1, 2) for band in bands for window in band], dim=1)
+''')
+ex.right("one axis after the other", source='''
+def into_windows(x, size, shift):
+    B, H, W, D = x.shape
+    rows = [(r + shift) % H for r in range(H)]
+    columns = [(c + shift) % W for c in range(W)]
+    bands = x[:, rows][:, :, columns].reshape(B, H // size, size, W, D).transpose(2, 3)
+    bands = bands.reshape(B, H // size, W // size, size, size, D).transpose(3, 4)
+    return bands.reshape(B, (H // size) * (W // size), size**2, D)
+''')
+ex.right("written into an empty result", source='''
+def into_windows(x, size, shift):
+    B, H, W, D = x.shape
+    result = x.new_empty(B, H * W // size**2, size**2, D)
+    for r in range(H):
+        for c in range(W):
+            window = (r // size) * (W // size) + c // size
+            result[:, window, r % size * size + c % size] = x[:, (r + shift) % H, (c + shift) % W]
+    return result
+''')
+ex.right("a list of numbers of tokens", source='''
+def into_windows(x, size, shift):
+    B, H, W, D = x.shape
+    number = torch.arange(H * W, device=x.device).view(H, W).roll((-shift, -shift), (0, 1))
+    number = number.unfold(0, size, size).unfold(1, size, size)
+    tokens = x.reshape(B, H * W, D).index_select(1, number.flatten())
+    return tokens.reshape(B, -1, size * size, D)
+''')
