@@ -191,3 +191,41 @@ def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
     return generator_loss + weight * (total / count if count else total)
 """,
 )
+ex.right("logaddexp with zero", source='''
+def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
+    z = logits[real]
+    sign = 1 - 2 * replaced[real].to(z.dtype)
+    costs = torch.logaddexp(sign * z, torch.zeros_like(z))
+    return generator_loss + weight * costs.sum() / max(1, z.numel())
+''')
+ex.right("replaced and original tokens apart", source='''
+def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
+    wrong, right = logits[real & replaced], logits[real & ~replaced]
+    total = F.softplus(-wrong).sum() + F.softplus(right).sum()
+    return generator_loss + weight * total / max(1, len(wrong) + len(right))
+''')
+ex.right("two classes and a log-softmax", source='''
+def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
+    z = torch.masked_select(logits, real)
+    both = torch.stack((torch.zeros_like(z), z), dim=-1).log_softmax(-1)
+    picked = both.gather(1, replaced[real].long()[:, None])
+    return generator_loss - weight * (picked.sum() / real.sum().clamp(min=1))
+''')
+ex.right("row by row", source='''
+def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
+    total, count = logits.new_zeros(()), 0
+    for z, y, here in zip(logits, replaced, real):
+        z, y = z[here], y[here].to(z.dtype)
+        total = total - (y * F.logsigmoid(z) + (1 - y) * F.logsigmoid(-z)).sum()
+        count += len(z)
+    return generator_loss + weight * total / max(count, 1)
+''')
+ex.right("where and a helper for the cost of a logit", source='''
+def electra_loss(generator_loss, logits, replaced, real, weight=50.0):
+    def cost(z):
+        return z.clamp(min=0) + torch.log1p(torch.exp(-z.abs()))
+
+    z = torch.where(real, logits, 0)
+    costs = torch.where(replaced, cost(-z), cost(z)).masked_fill(~real, 0)
+    return torch.add(generator_loss, costs.sum() / max(1, int(real.sum())), alpha=weight)
+''')

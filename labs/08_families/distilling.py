@@ -258,3 +258,46 @@ ex.equivalent(
     (".detach()", ""),
     of="cross-entropy minus the teacher's entropy",
 )
+ex.right("an einsum over tokens and classes", source='''
+def distillation_loss(student, teacher, real, temperature=2.0):
+    z, t = student[real] / temperature, teacher[real].detach() / temperature
+    off = t.log_softmax(-1) - z.log_softmax(-1)
+    total = torch.einsum("nv,nv->", t.softmax(-1), off)
+    return total * temperature**2 / max(1, len(z))
+''')
+ex.right("row by row", source='''
+def distillation_loss(student, teacher, real, temperature=2.0):
+    total = student.new_zeros(())
+    for z, t, here in zip(student, teacher, real):
+        log_q = torch.log_softmax(z[here] / temperature, dim=1)
+        log_p = torch.log_softmax(t[here].detach() / temperature, dim=1)
+        total = total + (torch.exp(log_p) * (log_p - log_q)).sum()
+    return temperature**2 * total / real.sum().clamp(min=1)
+''')
+ex.right("a helper for log-probabilities, padding set to zero", source='''
+def distillation_loss(student, teacher, real, temperature=2.0):
+    def log_probs(logits):
+        z = logits.masked_fill(~real.unsqueeze(-1), 0) / temperature
+        return z - z.logsumexp(dim=-1, keepdim=True)
+
+    log_q, log_p = log_probs(student), log_probs(teacher.detach())
+    costs = torch.sum(log_p.exp() * (log_p - log_q), dim=-1)
+    return costs[real].sum() / max(1, int(real.sum())) * temperature**2
+''')
+ex.right("class by class", source='''
+def distillation_loss(student, teacher, real, temperature=2.0):
+    log_q = F.log_softmax(student[real].div(temperature), dim=-1)
+    log_p = F.log_softmax(teacher.detach()[real].div(temperature), dim=-1)
+    costs = torch.zeros_like(log_q[:, 0])
+    for c in range(student.shape[-1]):
+        costs = costs + log_p[:, c].exp() * (log_p[:, c] - log_q[:, c])
+    return temperature**2 * costs.sum() / max(1, costs.numel())
+''')
+ex.right("the teacher without gradients, rows times columns as a matmul", source='''
+def distillation_loss(student, teacher, real, temperature=2.0):
+    with torch.no_grad():
+        log_p = (teacher[real] / temperature).log_softmax(-1)
+    log_q = (student[real] / temperature).log_softmax(-1)
+    costs = log_p.exp()[:, None, :] @ (log_p - log_q)[:, :, None]
+    return costs.sum() * (temperature * temperature / max(1, len(log_p)))
+''')

@@ -214,3 +214,58 @@ ex.equivalent(
     ("-2", "2"),
     of="keys and values repeated",
 )
+ex.right("einsum with an axis for the groups", source='''
+def grouped_attention(q, k, v, mask):
+    B, H, T, K = q.shape
+    G = k.shape[1]
+    q = q.reshape(B, G, H // G, T, K)
+    scores = torch.einsum("bgntk,bgsk->bgnts", q, k) / math.sqrt(K)
+    weights = scores.masked_fill(mask.logical_not(), -math.inf).softmax(dim=-1)
+    return torch.einsum("bgnts,bgsv->bgntv", weights, v).reshape(B, H, T, -1)
+''')
+ex.right("the heads of a group as more queries", source='''
+def grouped_attention(q, k, v, mask):
+    B, H, T, K = q.shape
+    G = k.shape[1]
+    rows = q.reshape(B, G, H // G * T, K)
+    scores = rows @ k.mT * K**-0.5
+    scores = scores.masked_fill(~mask.repeat(H // G, 1), -torch.inf)
+    return (F.softmax(scores, dim=-1) @ v).reshape(B, H, T, v.shape[-1])
+''')
+ex.right("group by group", source='''
+def grouped_attention(q, k, v, mask):
+    n, out = q.shape[1] // k.shape[1], []
+    for g in range(k.shape[1]):
+        heads = q[:, g * n : (g + 1) * n]
+        scores = heads @ k[:, g : g + 1].transpose(2, 3) / q.shape[3] ** 0.5
+        out.append(torch.where(mask, scores, -torch.inf).softmax(3) @ v[:, g : g + 1])
+    return torch.cat(out, dim=1)
+''')
+ex.right("an index that says which group each head has", source='''
+def grouped_attention(q, k, v, mask):
+    H, G = q.shape[1], k.shape[1]
+    group = torch.arange(H, device=q.device) // (H // G)
+    scores = torch.matmul(q / math.sqrt(q.shape[-1]), k[:, group].mT)
+    weights = torch.softmax(scores.masked_fill(~mask, float("-inf")), -1)
+    return torch.matmul(weights, v[:, group])
+''')
+ex.right("keys and values expanded, then flattened", source='''
+def grouped_attention(q, k, v, mask):
+    n = q.shape[1] // k.shape[1]
+    k = k[:, :, None].expand(-1, -1, n, -1, -1).flatten(1, 2)
+    v = v[:, :, None].expand(-1, -1, n, -1, -1).flatten(1, 2)
+    bias = torch.zeros(mask.shape, dtype=q.dtype, device=q.device).masked_fill(~mask, -torch.inf)
+    return ((q @ k.mT) / q.shape[-1] ** 0.5 + bias).softmax(-1) @ v
+''')
+ex.right("a helper for one head, and the exponentials written out", source='''
+def grouped_attention(q, k, v, mask):
+    def head(q, k, v):
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(~mask, -torch.inf)
+        weights = (scores - scores.amax(-1, keepdim=True).detach()).exp()
+        return weights / weights.sum(-1, keepdim=True) @ v
+
+    n = q.shape[1] // k.shape[1]
+    pairs = zip(k.unbind(1), v.unbind(1))
+    heads = q.split(n, dim=1)
+    return torch.cat([head(h, a[:, None], b[:, None]) for h, (a, b) in zip(heads, pairs)], 1)
+''')

@@ -166,3 +166,65 @@ ex.equivalent(
     ("0", "-1"),
     of="the starts counted by a running sum",
 )
+ex.right("a list of places, the token before looked up", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    gone, out, used = hidden.tolist(), [], 0
+    for t in range(len(gone)):
+        if gone[t] and (t == 0 or not gone[t - 1]):
+            out.append(first_sentinel - used)
+            used += 1
+        if not gone[t]:
+            out.append(int(ids[t]))
+    return torch.tensor(out)
+''')
+ex.right("written into a copy in place, then selected", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    first = hidden & ~F.pad(hidden, (1, 0))[:-1]
+    out = ids.clone()
+    count = int(first.sum())
+    out[first] = first_sentinel - torch.arange(count, device=ids.device)
+    return out[first | ~hidden]
+''')
+ex.right("one sentinel for each hidden token, repeats dropped", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    before = torch.cat((torch.zeros_like(hidden[:1]), hidden[:-1]))
+    opens = torch.logical_and(hidden, torch.logical_not(before))
+    numbers = torch.cumsum(opens.long(), dim=0) - 1
+    inputs = ids.masked_fill(hidden, 0) + hidden * (first_sentinel - numbers)
+    return torch.masked_select(inputs, torch.logical_not(hidden & before))
+''')
+ex.right("groupby", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    from itertools import groupby
+
+    inputs, sentinel = [], first_sentinel
+    for gone, group in groupby(zip(ids.tolist(), hidden.tolist()), key=lambda pair: pair[1]):
+        if gone:
+            inputs += [sentinel]
+            sentinel -= 1
+        else:
+            inputs += [token for token, _ in group]
+    return torch.tensor(inputs)
+''')
+ex.right("a generator", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    def tokens():
+        count = 0
+        for t, token in enumerate(ids):
+            if not hidden[t]:
+                yield int(token)
+            elif t == 0 or not hidden[t - 1]:
+                yield first_sentinel - count
+                count += 1
+
+    return torch.tensor(list(tokens()))
+''')
+ex.right("runs of equal flags, from unique_consecutive", source='''
+def t5_inputs(ids, hidden, first_sentinel):
+    flags, sizes = torch.unique_consecutive(hidden, return_counts=True)
+    parts, sentinel = [], first_sentinel
+    for gone, run in zip(flags.tolist(), ids.split(sizes.tolist())):
+        parts.append(torch.full_like(run[:1], sentinel) if gone else run)
+        sentinel -= gone
+    return torch.cat(parts)
+''')

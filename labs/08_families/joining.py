@@ -242,3 +242,77 @@ ex.equivalent(
     ("continue", "pass"),
     of="searching for each gap",
 )
+ex.right("a function that reads one span", source='''
+def fill_in(inputs, written, sentinels):
+    marks, tokens = sentinels.tolist(), written.tolist()
+
+    def span(mark):
+        if mark not in tokens:
+            return
+        for token in tokens[tokens.index(mark) + 1 :]:
+            if token in marks:
+                return
+            yield token
+
+    text = []
+    for token in inputs.tolist():
+        text.extend(span(token) if token in marks else (token,))
+    return torch.tensor(text)
+''')
+ex.right("owners by a running sum", source='''
+def fill_in(inputs, written, sentinels):
+    is_mark = torch.isin(written, sentinels)
+    group = is_mark.long().cumsum(0)
+    marks = torch.cat((written.new_full((1,), -1), written[is_mark]))
+    owner = marks[group]
+    parts = [
+        written[(owner == token) & ~is_mark] if (sentinels == token).any() else token.view(1)
+        for token in inputs
+    ]
+    return torch.cat(parts)
+''')
+ex.right("spans as slices of the tensor", source='''
+def fill_in(inputs, written, sentinels):
+    marks, spans, stop = set(sentinels.tolist()), {}, len(written)
+    for t in reversed(range(len(written))):
+        if int(written[t]) in marks:
+            spans[int(written[t])] = written[t + 1 : stop]
+            stop = t
+    parts = []
+    for t, token in enumerate(inputs.tolist()):
+        parts.append(spans.get(token, written[:0]) if token in marks else inputs[t : t + 1])
+    return torch.cat(parts)
+''')
+ex.right("replaced in a list, from the back", source='''
+def fill_in(inputs, written, sentinels):
+    text, marks = inputs.tolist(), sentinels.tolist()
+    spans, mark = {m: [] for m in marks}, None
+    for token in written.tolist():
+        if token in marks:
+            mark = token
+        elif mark is not None:
+            spans[mark].append(token)
+    for place in range(len(text) - 1, -1, -1):
+        if text[place] in spans:
+            text[place : place + 1] = spans[text[place]]
+    return torch.tensor(text)
+''')
+ex.right("a table of all inputs and all written tokens", source='''
+def fill_in(inputs, written, sentinels):
+    is_mark = torch.isin(written, sentinels)
+    owner, last = torch.full_like(written, -1), -1
+    for t in range(len(written)):
+        last = written[t] if is_mark[t] else last
+        owner[t] = last
+    belongs = (inputs[:, None] == owner) & ~is_mark
+    keep = ~torch.isin(inputs, sentinels)[:, None]
+    both = torch.cat((inputs[:, None], written.expand(len(inputs), -1)), dim=1)
+    return both[torch.cat((keep, belongs), dim=1)]
+''')
+ex.right("split_with_sizes at the sentinels", source='''
+def fill_in(inputs, written, sentinels):
+    borders = torch.isin(written, sentinels).nonzero().flatten().cpu()
+    spans = {int(part[0]): part[1:] for part in torch.tensor_split(written, borders)[1:]}
+    gaps = {mark: spans.get(mark, written[:0]) for mark in sentinels.tolist()}
+    return torch.cat([gaps.get(int(token), token[None]) for token in inputs])
+''')

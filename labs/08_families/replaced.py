@@ -235,3 +235,54 @@ ex.equivalent(
     ("(read != ids).long()", "read != ids"),
     of="counting the sums that the draw has passed",
 )
+ex.right("row by row of the gaps, from lists", source='''
+def replaced_tokens(ids, gaps, probs, draws):
+    read, n = [], 0
+    sums = probs.cumsum(-1).tolist()
+    for row, holes in zip(ids.tolist(), gaps.tolist()):
+        new = []
+        for token, gap in zip(row, holes):
+            if gap:
+                token = next(v for v, total in enumerate(sums[n]) if total > draws[n])
+                n += 1
+            new.append(token)
+        read.append(new)
+    read = torch.tensor(read)
+    return torch.stack((read, torch.where(read == ids, 0, 1)))
+''')
+ex.right("the place of each gap by a running sum", source='''
+def replaced_tokens(ids, gaps, probs, draws):
+    samples = (probs.cumsum(dim=1) <= draws.unsqueeze(1)).sum(dim=1)
+    number = gaps.flatten().cumsum(0).view_as(ids)
+    padded = torch.cat((samples.new_zeros(1), samples))
+    read = torch.where(gaps, padded[number], ids)
+    return torch.stack((read, read.ne(ids).long()))
+''')
+ex.right("sums as a product with a triangle", source='''
+def replaced_tokens(ids, gaps, probs, draws):
+    V = probs.shape[-1]
+    triangle = torch.ones(V, V, dtype=probs.dtype, device=probs.device).triu()
+    passed = torch.einsum("mv,vw->mw", probs, triangle) <= draws[:, None]
+    both = torch.stack((ids, torch.zeros_like(ids)))
+    both[0, gaps] = passed.sum(1)
+    both[1] = both[0] != ids
+    return both
+''')
+ex.right("index_put at the gaps", source='''
+def replaced_tokens(ids, gaps, probs, draws):
+    b, t = gaps.nonzero(as_tuple=True)
+    samples = torch.ge(draws[:, None], probs.cumsum(1)).long().sum(1)
+    read = ids.index_put((b, t), samples)
+    labels = torch.zeros_like(ids).index_put((b, t), (samples != ids[b, t]).long())
+    return torch.cat((read[None], labels[None]))
+''')
+ex.right("class by class", source='''
+def replaced_tokens(ids, gaps, probs, draws):
+    samples, total = torch.zeros_like(draws, dtype=torch.long), torch.zeros_like(probs[:, 0])
+    for v in range(probs.shape[1]):
+        total = total + probs[:, v]
+        samples = samples + (total <= draws)
+    read = ids.clone()
+    read.masked_scatter_(gaps, samples)
+    return torch.stack([read, (read - ids).ne(0).to(ids.dtype)])
+''')

@@ -263,3 +263,98 @@ ex.equivalent(
     ("int(s)", "s"), ("int(s + n)", "s + n"),
     of="sets of positions",
 )
+ex.right("a helper that says whether a span fits", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    def fits(row, taken, start, stop):
+        if stop > len(row) or False in row[start:stop]:
+            return False
+        return True not in taken[max(0, start - 1) : stop + 1]
+
+    rows = []
+    for row, places, sizes in zip(text.tolist(), starts.tolist(), lengths.tolist()):
+        taken, count = [False] * len(row), 0
+        for start, length in zip(places, sizes):
+            if fits(row, taken, start, start + length) and count + length <= mask_prob * sum(row):
+                count += length
+                for t in range(start, start + length):
+                    taken[t] = True
+        rows.append(taken)
+    return torch.tensor(rows)
+''')
+ex.right("all rows at once, span by span", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    place = torch.arange(text.shape[1], device=text.device)
+    hidden = torch.zeros_like(text)
+    most = mask_prob * text.sum(1)
+    for start, length in zip(starts.T[..., None], lengths.T[..., None]):
+        stop = start + length
+        span = (place >= start) & (place < stop)
+        around = (place >= start - 1) & (place <= stop)
+        fits = (span & text).sum(1) == length[:, 0]
+        fits &= ~(around & hidden).any(1)
+        fits &= hidden.sum(1) + length[:, 0] <= most
+        hidden = hidden | (span & fits[:, None])
+    return hidden
+''')
+ex.right("a list of the spans that were taken", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    hidden = torch.zeros(text.shape, dtype=torch.bool, device=text.device)
+    for b in range(len(text)):
+        chosen, most = [], mask_prob * int(text[b].sum())
+        for start, length in zip(starts[b].tolist(), lengths[b].tolist()):
+            stop = start + length
+            apart = all(stop < s or e < start for s, e in chosen)
+            inside = stop <= text.shape[1] and bool(text[b, start:stop].all())
+            if apart and inside and sum(e - s for s, e in chosen) + length <= most:
+                chosen.append((start, stop))
+        for s, e in chosen:
+            hidden[b, s:e] = True
+    return hidden
+''')
+ex.right("places that are closed", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    result = []
+    for row, places, sizes in zip(text, starts, lengths):
+        T = len(row)
+        open_ = F.pad(row, (1, 1))
+        taken, left = torch.zeros_like(open_), mask_prob * row.sum()
+        for start, length in zip(places.tolist(), sizes.tolist()):
+            if start + length <= T and length <= left and open_[start + 1 : start + length + 1].all():
+                taken[start + 1 : start + length + 1] = True
+                open_[start : start + length + 2] = False
+                left = left - length
+        result.append(taken[1:-1])
+    return torch.stack(result)
+''')
+ex.right("running sums of what is ordinary and of what is taken", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    T, hidden = text.shape[1], torch.zeros_like(text)
+    for b in range(text.shape[0]):
+        ordinary = F.pad(text[b].cumsum(0), (1, 0)).tolist()
+        for start, length in torch.stack((starts[b], lengths[b]), 1).tolist():
+            stop = start + length
+            if stop > T or ordinary[stop] - ordinary[start] < length:
+                continue
+            taken = F.pad(hidden[b].cumsum(0), (1, 0)).tolist()
+            if taken[min(T, stop + 1)] > taken[max(0, start - 1)]:
+                continue
+            if taken[T] + length <= mask_prob * ordinary[T]:
+                hidden[b, start:stop] = True
+    return hidden
+''')
+ex.right("whole numbers whose bits are places", source='''
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    B, T = text.shape
+    rows = []
+    for b in range(B):
+        ordinary = sum(1 << t for t in range(T) if text[b, t])
+        most, taken = mask_prob * ordinary.bit_count(), 0
+        for start, length in zip(starts[b].tolist(), lengths[b].tolist()):
+            span = ((1 << length) - 1) << start
+            wide = span | span << 1 | span >> 1
+            if span & ~ordinary or wide & taken or (taken | span).bit_count() > most:
+                continue
+            taken |= span
+        rows.append([bool(taken >> t & 1) for t in range(T)])
+    return torch.tensor(rows)
+''')

@@ -218,3 +218,73 @@ ex.equivalent(
     ("int(starts.sum()", "starts.sum("),
     of="sentinel and token side by side",
 )
+ex.right("groupby", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    from itertools import groupby
+
+    targets, sentinel = [], first_sentinel
+    for gone, group in groupby(zip(ids.tolist(), hidden.tolist()), key=lambda pair: pair[1]):
+        if gone:
+            targets += [sentinel, *(token for token, _ in group)]
+            sentinel -= 1
+    return torch.tensor(targets + [sentinel])
+''')
+ex.right("runs of equal flags, from unique_consecutive", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    flags, sizes = torch.unique_consecutive(hidden, return_counts=True)
+    parts, sentinel = [], first_sentinel
+    for gone, run in zip(flags.tolist(), ids.split(sizes.tolist())):
+        if gone:
+            parts += [torch.full_like(run[:1], sentinel), run]
+            sentinel -= 1
+    return torch.cat([*parts, torch.full_like(ids[:1], sentinel)])
+''')
+ex.right("each token's place counted, then written there", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    starts = hidden & ~F.pad(hidden, (1, 0))[:-1]
+    n = int(starts.sum())
+    out = ids.new_zeros(int(hidden.sum()) + n + 1)
+    places = hidden.cumsum(0) + starts.cumsum(0) - 1
+    out[places[hidden]] = ids[hidden]
+    marks = torch.cat((places[starts] - 1, places.new_tensor([len(out) - 1])))
+    out[marks] = first_sentinel - torch.arange(n + 1, device=ids.device)
+    return out
+''')
+ex.right("a generator", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    def tokens():
+        count = 0
+        for t in range(len(ids)):
+            if hidden[t]:
+                if t == 0 or not hidden[t - 1]:
+                    yield first_sentinel - count
+                    count += 1
+                yield int(ids[t])
+        yield first_sentinel - count
+
+    return torch.tensor(list(tokens()))
+''')
+ex.right("span by span", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    parts, t, n = [], 0, 0
+    while t < len(ids):
+        stop = t
+        while stop < len(ids) and hidden[stop]:
+            stop += 1
+        if stop > t:
+            parts.extend((ids.new_tensor([first_sentinel - n]), ids[t:stop]))
+            n += 1
+        t = stop + 1
+    parts.append(ids.new_tensor([first_sentinel - n]))
+    return torch.cat(parts)
+''')
+ex.right("borders from diff, two by two", source='''
+def t5_targets(ids, hidden, first_sentinel):
+    edges = torch.diff(F.pad(hidden.int(), (1, 1)))
+    starts, stops = (edges == 1).nonzero()[:, 0], (edges == -1).nonzero()[:, 0]
+    targets = []
+    for n, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist())):
+        targets += [first_sentinel - n] + ids[start:stop].tolist()
+    targets.append(first_sentinel - len(starts))
+    return torch.tensor(targets)
+''')

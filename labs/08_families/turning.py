@@ -314,3 +314,95 @@ ex.equivalent(
     ("k_positions[None]", "k_positions"),
     of="complex numbers",
 )
+ex.right("a matrix of rotation for each plane, as an einsum", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    def turn(x, positions):
+        planes = x.unflatten(-1, (2, -1))
+        n = planes.shape[-1]
+        angles = positions[:, None] / base ** (torch.arange(n, device=x.device) / n)
+        cos, sin = angles.cos(), angles.sin()
+        matrix = torch.stack((torch.stack((cos, -sin)), torch.stack((sin, cos)))).to(x.dtype)
+        return torch.einsum("ijtp,bhtjp->bhtip", matrix, planes).flatten(-2)
+
+    scores = torch.einsum("bhtd,bhsd->bhts", turn(q, q_positions), turn(k, k_positions))
+    scores = (scores / math.sqrt(q.shape[-1])).masked_fill(k_positions > q_positions[:, None], -math.inf)
+    return torch.einsum("bhts,bhsv->bhtv", scores.softmax(-1), v)
+''')
+ex.right("head by head", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    half, out = q.shape[-1] // 2, []
+    theta = torch.exp(-math.log(base) * torch.arange(half, device=q.device) / half)
+
+    def turn(x, positions):
+        angles = torch.outer(positions.to(theta.dtype), theta)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        a, b = x.chunk(2, dim=-1)
+        return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)
+
+    hidden = k_positions[None] > q_positions[:, None]
+    for h in range(q.shape[1]):
+        scores = turn(q[:, h], q_positions) @ turn(k[:, h], k_positions).transpose(1, 2)
+        weights = (scores / q.shape[-1] ** 0.5).masked_fill(hidden, -torch.inf).softmax(-1)
+        out.append(weights @ v[:, h])
+    return torch.stack(out, 1)
+''')
+ex.right("written into empty tensors in place", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    K = q.shape[-1]
+    theta = base ** (-2 * torch.arange(K // 2, device=q.device) / K)
+    turned = []
+    for x, positions in zip((q, k), (q_positions, k_positions)):
+        angles = positions.unsqueeze(1) * theta
+        cos, sin = torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+        out = torch.empty_like(x)
+        out[..., : K // 2] = x[..., : K // 2] * cos - x[..., K // 2 :] * sin
+        out[..., K // 2 :] = x[..., K // 2 :] * cos + x[..., : K // 2] * sin
+        turned.append(out)
+    scores = turned[0] @ turned[1].mT * K**-0.5
+    return torch.where(k_positions <= q_positions[:, None], scores, -torch.inf).softmax(-1) @ v
+''')
+ex.right("queries and keys turned in one tensor", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    T, K = q.shape[-2:]
+    x, places = torch.cat((q, k), dim=2), torch.cat((q_positions, k_positions))
+    angles = places[:, None] * base ** (-torch.arange(K // 2, device=q.device) / (K // 2))
+    cos, sin = angles.cos().to(q.dtype).repeat(1, 2), angles.sin().to(q.dtype).repeat(1, 2)
+    sign = torch.ones(K, dtype=q.dtype, device=q.device)
+    sign[: K // 2] = -1
+    x = x * cos + x.roll(K // 2, dims=-1) * sign * sin
+    scores = x[:, :, :T] @ x[:, :, T:].mT / K**0.5
+    return scores.masked_fill(places[T:] > places[:T, None], -torch.inf).softmax(-1) @ v
+''')
+ex.right("a mask that is added, and queries scaled first", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    def angles(positions):
+        n = q.shape[-1] // 2
+        return torch.einsum("t,p->tp", positions.float(), base ** (-torch.arange(n, device=q.device) / n))
+
+    def turn(x, angle):
+        a, b = x.tensor_split(2, dim=-1)
+        cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+    queries = turn(q / math.sqrt(q.shape[-1]), angles(q_positions))
+    scores = queries @ turn(k, angles(k_positions)).mT
+    later = (k_positions > q_positions[:, None]).to(q.device)
+    bias = torch.zeros(later.shape, dtype=q.dtype, device=q.device).masked_fill(later, -torch.inf)
+    return torch.softmax(scores + bias, -1) @ v
+''')
+ex.right("the two halves apart, and their scores added", source='''
+def rotary_attention(q, k, v, q_positions, k_positions, base=10000.0):
+    half = q.shape[-1] // 2
+    theta = base ** (-torch.arange(half, device=q.device) / half)
+
+    def turn(x, positions):
+        a, b = x.split(half, dim=-1)
+        angles = positions[:, None] * theta
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        return a * cos - b * sin, b * cos + a * sin
+
+    pairs = zip(turn(q, q_positions), turn(k, k_positions))
+    scores = sum(x @ y.mT for x, y in pairs) / (2 * half) ** 0.5
+    scores = scores.masked_fill(~(q_positions[:, None] >= k_positions), -torch.inf)
+    return F.softmax(scores, dim=-1) @ v
+''')
