@@ -44,7 +44,8 @@ def call(answer: Callable[..., Tensor], probe: Probe, refuse: frozenset[str] | N
     changed = tuple(name for name, x in before.items() if _differ(x, args[name]))
     if not isinstance(value, Tensor):
         return Outcome(kind=type(value).__name__, changed=changed)
-    grads, backward = _gradients(answer, probe, value) if value.is_floating_point() else ({}, "")
+    has_gradients = value.is_floating_point() and not value.is_meta  # which nobody reads on the meta device
+    grads, backward = _gradients(answer, probe, value) if has_gradients else ({}, "")
     return Outcome(value=value.detach().clone(), changed=changed, grads=grads, backward=backward)
 
 
