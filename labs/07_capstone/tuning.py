@@ -211,7 +211,7 @@ def tuned(validation, test, finished):
     order = torch.sort(means, dim=1, descending=True, stable=True).indices
     return torch.take_along_dim(test, order[:, :1, None], dim=1)[:, 0]
 ''')
-ex.right("a lost run makes its rate infinitely bad, by a minimum", source='''
+ex.right("a lost run makes the mean of its rate infinitely bad", source='''
 def tuned(validation, test, finished):
     marked = torch.where(finished, validation, -math.inf)
     best = torch.max(marked.mean(-1), dim=-1).indices

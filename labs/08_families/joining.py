@@ -309,7 +309,7 @@ def fill_in(inputs, written, sentinels):
     both = torch.cat((inputs[:, None], written.expand(len(inputs), -1)), dim=1)
     return both[torch.cat((keep, belongs), dim=1)]
 ''')
-ex.right("split_with_sizes at the sentinels", source='''
+ex.right("tensor_split at the sentinels", source='''
 def fill_in(inputs, written, sentinels):
     borders = torch.isin(written, sentinels).nonzero().flatten().cpu()
     spans = {int(part[0]): part[1:] for part in torch.tensor_split(written, borders)[1:]}
