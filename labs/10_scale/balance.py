@@ -257,3 +257,46 @@ ex.equivalent(
     ("E)", "E).detach()"),
     of="bincount",
 )
+ex.right("expected by one product", source='''
+def balance_loss(logits, real, alpha=0.01):
+    z = logits[real]
+    best = F.one_hot(z.argmax(1), z.shape[1]).to(z.dtype)
+    table = best.T @ z.softmax(1)
+    chosen = best.sum(0)
+    return alpha * z.shape[1] * (chosen @ table.sum(0)) / len(z) ** 2
+''')
+ex.right("padding filled with zeros", source='''
+def balance_loss(logits, real, alpha=0.01):
+    n, E = real.sum(), logits.shape[-1]
+    z = logits.masked_fill(~real.unsqueeze(-1), 0)
+    weight = real.to(logits.dtype) / n
+    share = torch.einsum("bt,bte->e", weight, F.one_hot(z.argmax(-1), E).to(z.dtype))
+    probability = torch.einsum("bt,bte->e", weight, z.softmax(-1))
+    return E * alpha * share.dot(probability)
+''')
+ex.right("the probability of each token's own expert", source='''
+def balance_loss(logits, real, alpha=0.01):
+    flat, mask = logits.flatten(0, 1), real.flatten()
+    z = flat[mask.nonzero().squeeze(1)]
+    best = z.topk(1, dim=1).indices[:, 0]
+    probability = F.log_softmax(z, dim=1).exp().mean(0)
+    return alpha * len(probability) * probability[best].mean()
+''')
+ex.right("counted with index_add", source='''
+def balance_loss(logits, real, alpha=0.01):
+    z = logits[real]
+    ones = torch.ones_like(z[:, 0])
+    counts = torch.zeros_like(z[0]).index_add(0, z.max(1).indices, ones)
+    return (counts / len(z) * z.softmax(1).mean(0)).mean() * alpha * z.shape[1] ** 2
+''')
+ex.right("row by row", source='''
+def balance_loss(logits, real, alpha=0.01):
+    E, count = logits.shape[-1], 0
+    chosen = hoped = torch.zeros(E, dtype=logits.dtype, device=logits.device)
+    for row, mask in zip(logits, real):
+        z = row[mask]
+        chosen = chosen + (z == z.amax(-1, keepdim=True)).to(z.dtype).sum(0)
+        hoped = hoped + z.softmax(-1).sum(0)
+        count = count + mask.sum()
+    return alpha * E * (chosen / count * (hoped / count)).sum()
+''')

@@ -324,3 +324,51 @@ ex.equivalent(
     ("x.mean", "x.amax"),
     of="least squares with two columns",
 )
+ex.right("all resamples behind the runs themselves", source='''
+def scaling_exponent(sizes, losses, rows):
+    def slope(x, y):
+        x, y = x - x.mean(-1, keepdim=True), y - y.mean(-1, keepdim=True)
+        return -torch.einsum("...m,...m->...", x, y) / torch.einsum("...m,...m->...", x, x)
+
+    logs = torch.stack((sizes, losses)).log()
+    found = slope(*logs[:, rows]).sort().values
+    place = torch.tensor([0.025, 0.975], dtype=found.dtype, device=found.device) * (len(found) - 1)
+    low, high = place.floor().long(), place.ceil().long()
+    ends = torch.lerp(found[low], found[high], place - low)
+    return torch.cat((slope(*logs)[None], ends))
+''')
+ex.right("the normal equations", source='''
+def scaling_exponent(sizes, losses, rows):
+    def exponent(n, loss):
+        A = torch.stack((torch.ones_like(n), n.log()), dim=-1).double()
+        line = torch.linalg.solve(A.mT @ A, A.mT @ loss.log().double()[..., None])
+        return -line[..., 1, 0]
+
+    found = exponent(sizes[rows], losses[rows])
+    ends = [torch.quantile(found, share) for share in (0.025, 0.975)]
+    return torch.stack([exponent(sizes, losses), *ends]).to(sizes.dtype)
+''')
+ex.right("correlation times a quotient of deviations", source='''
+def scaling_exponent(sizes, losses, rows):
+    def fit(pair):
+        pair = pair.double().log()
+        centred = pair - pair.mean(1, keepdim=True)
+        deviation = centred.square().mean(1).sqrt()
+        correlation = (centred[0] * centred[1]).mean() / deviation.prod().clamp(min=1e-300)
+        return -correlation * deviation[1] / deviation[0]
+
+    runs = torch.stack((sizes, losses))
+    found = torch.stack([fit(runs[:, row]) for row in rows])
+    shares = torch.tensor([0.025, 0.975], dtype=found.dtype)
+    return torch.cat((fit(runs).reshape(1), found.quantile(shares))).to(sizes.dtype)
+''')
+ex.right("the runs counted, not copied", source='''
+def scaling_exponent(sizes, losses, rows):
+    x, y = sizes.log(), losses.log()
+    counts = F.one_hot(rows, len(sizes)).sum(1).to(x.dtype)
+    counts = torch.cat((torch.ones_like(counts[:1]), counts))
+    middle = (counts @ x) / counts.sum(1)
+    away = x - middle[:, None]
+    b = -(counts * away * y).sum(1) / (counts * away**2).sum(1)
+    return torch.stack((b[0], b[1:].quantile(0.025), b[1:].quantile(0.975)))
+''')

@@ -274,3 +274,49 @@ ex.equivalent(
     ("> ", ">= "),
     of="by the sign of the advantage",
 )
+ex.right("the larger of two costs", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    ratio = torch.exp(new[answer] - old[answer])
+    cost = -advantages.repeat_interleave(answer.sum(1))
+    return torch.maximum(cost * ratio, cost * torch.clip(ratio, 1 - clip, 1 + clip)).mean()
+''')
+ex.right("padding filled before the exponential", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    ratio = (new.masked_fill(~answer, 0) - old.masked_fill(~answer, 0)).exp()
+    gain = advantages[:, None]
+    least = torch.min(ratio * gain, ratio.clamp(1 - clip, 1 + clip) * gain)
+    return -least[answer].mean()
+''')
+ex.right("indices of the tokens", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    b, t = torch.nonzero(answer, as_tuple=True)
+    ratio, gain = (new[b, t] - old[b, t]).exp(), advantages[b]
+    products = torch.stack((ratio, ratio.clamp(1 - clip, 1 + clip))) * gain
+    return -products.amin(dim=0).sum() / len(b)
+''')
+ex.right("answer by answer", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    total, count = 0, 0
+    for now, before, A, real in zip(new, old, advantages, answer):
+        ratio = (now[real] - before[real]).exp()
+        limited = torch.where(A >= 0, ratio.clamp(max=1 + clip), ratio.clamp(min=1 - clip))
+        total, count = total - (A * limited).sum(), count + real.sum()
+    return total / count
+''')
+ex.right("good and bad parts of the advantage", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    ratio = (new[answer] - old[answer]).exp()
+    good = advantages.clamp(min=0)[:, None].expand_as(new)[answer]
+    bad = advantages.clamp(max=0)[:, None].expand_as(new)[answer]
+    objective = good * ratio.clamp(max=1 + clip) + bad * ratio.clamp(min=1 - clip)
+    return torch.mean(-objective)
+''')
+ex.right("what goes beyond the limit is taken away", source='''
+def clipped_loss(new, old, advantages, answer, clip=0.2):
+    def objective(ratio, gain):
+        above, below = F.relu(ratio - 1 - clip), F.relu(1 - clip - ratio)
+        return gain * ratio - torch.where(gain > 0, gain * above, -gain * below)
+
+    rows = torch.arange(len(new), device=new.device)[:, None].expand_as(answer)[answer]
+    return -objective((new[answer] - old[answer]).exp(), advantages[rows]).mean()
+''')

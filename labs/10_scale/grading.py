@@ -220,3 +220,49 @@ ex.equivalent(
     "The axes of this tensor can be split or joined without a copy, or copying does not matter.",
     (".reshape", ".view"),
 )
+ex.right("var and a square root", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    table = rewards.to(torch.float32).unflatten(0, (-1, group))
+    variance, mean = torch.var_mean(table, dim=-1, correction=0, keepdim=True)
+    return ((table - mean) / (variance.sqrt() + eps)).reshape(-1)
+''')
+ex.right("written in place", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    result = torch.empty(len(rewards), device=rewards.device)
+    for start in range(0, len(rewards), group):
+        part = rewards[start : start + group].float()
+        result[start : start + group] = (part - part.mean()) / (part.std(unbiased=False) + eps)
+    return result
+''')
+ex.right("a matrix that subtracts the mean", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    table = rewards.double().view(-1, group)
+    centre = torch.eye(group, dtype=table.dtype, device=table.device) - 1 / group
+    away = table @ centre
+    deviation = torch.linalg.vector_norm(away, dim=1, keepdim=True) / group**0.5
+    return (away / (deviation + eps)).flatten().float()
+''')
+ex.right("numbers of the questions and index_add", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    question = torch.arange(len(rewards), device=rewards.device) // group
+    r = rewards.float()
+    zero = torch.zeros(len(r) // group, device=r.device)
+    away = r - (zero.index_add(0, question, r) / group)[question]
+    variance = zero.index_add(0, question, away * away) / group
+    return away / (variance.sqrt()[question] + eps)
+''')
+ex.right("chunks of columns", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    columns = [rewards[n::group].float() for n in range(group)]
+    mean = sum(columns) / group
+    deviation = torch.sqrt(sum((c - mean) ** 2 for c in columns) / group)
+    return torch.stack([(c - mean) / (deviation + eps) for c in columns], dim=1).flatten()
+''')
+ex.right("repeat_interleave and einsum", source='''
+def group_advantages(rewards, group, eps=1e-4):
+    r = rewards.double()
+    mean = r.reshape(-1, group).mean(1).repeat_interleave(group)
+    away = (r - mean).reshape(-1, group)
+    deviation = (torch.einsum("qg,qg->q", away, away) / group).sqrt()
+    return torch.einsum("qg,q->qg", away, 1 / (deviation + eps)).flatten().to(torch.float32)
+''')

@@ -236,3 +236,54 @@ ex.equivalent(
     ("-2", "2"),
     of="with the table, which this method avoids",
 )
+ex.right("a helper, and einsum throughout", source='''
+def linear_attention(q, k, v):
+    def phi(x):
+        return F.elu(x) + 1
+
+    memory = torch.einsum("bhtk,bhtv->bhtkv", phi(k), v).cumsum(dim=2)
+    found = torch.einsum("bhtk,bhtkv->bhtv", phi(q), memory)
+    total = torch.einsum("bhtk,bhtk->bht", phi(q), phi(k).cumsum(dim=2))
+    return found / total[..., None]
+''')
+ex.right("a column of ones beside the values", source='''
+def linear_attention(q, k, v):
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    values = torch.cat((v, torch.ones_like(v[..., :1])), dim=-1)
+    memory = torch.cumsum(k.unsqueeze(-1) * values.unsqueeze(-2), dim=-3)
+    both = (q.unsqueeze(-2) @ memory).squeeze(-2)
+    return both[..., :-1] / both[..., -1:]
+''')
+ex.right("component by component", source='''
+def linear_attention(q, k, v):
+    q, k = (torch.where(x > 0, x + 1, x.clamp(max=0).exp()) for x in (q, k))
+    top, bottom = 0, 0
+    for i in range(q.shape[-1]):
+        query, key = q[..., i : i + 1], k[..., i : i + 1]
+        top = top + query * (key * v).cumsum(2)
+        bottom = bottom + query * key.cumsum(2)
+    return top / bottom
+''')
+ex.right("a triangle makes the running sums", source='''
+def linear_attention(q, k, v):
+    T = q.shape[2]
+    q, k = F.elu(q).add(1), F.elu(k).add(1)
+    lower = torch.ones(T, T, dtype=q.dtype, device=q.device).tril()
+    scores = torch.einsum("bhtk,bhsk,ts->bhts", q, k, lower)
+    return torch.matmul(scores, v) / torch.matmul(q * (lower @ k), torch.ones_like(q[0, 0, 0]))[..., None]
+''')
+ex.right("query by query over the tokens so far", source='''
+def linear_attention(q, k, v):
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    rows = []
+    for t in range(q.shape[2]):
+        weights = (k[:, :, : t + 1] * q[:, :, t : t + 1]).sum(-1, keepdim=True)
+        rows.append((weights * v[:, :, : t + 1]).sum(2) / weights.sum(2))
+    return torch.stack(rows, 2)
+''')
+ex.right("masked logarithms and a softmax", source='''
+def linear_attention(q, k, v):
+    q, k = F.elu(q) + 1, F.elu(k) + 1
+    later = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool, device=q.device).triu(1)
+    return (q @ k.mT).log().masked_fill(later, -torch.inf).softmax(-1) @ v
+''')

@@ -223,3 +223,34 @@ ex.equivalent(
     "Whether a gradient reaches this input is not asked.",
     ("weight.detach().T", "weight.T"), ("bias.detach()", "bias"),
 )
+ex.right("two linear layers in a row", source='''
+def lora_linear(x, weight, bias, down, up, alpha):
+    return F.linear(x, weight, bias) + F.linear(F.linear(x, down), up) * (alpha / down.size(0))
+''')
+ex.right("the scale inside the adapter", source='''
+def lora_linear(x, weight, bias, down, up, alpha):
+    scaled = down * (alpha / len(down))
+    short = torch.matmul(x, scaled.transpose(0, 1))
+    return torch.matmul(x, weight.t()) + torch.matmul(short, up.t()) + bias
+''')
+ex.right("side by side in one product", source='''
+def lora_linear(x, weight, bias, down, up, alpha):
+    R = down.shape[0]
+    inputs = torch.cat((x, alpha / R * (x @ down.mT)), dim=-1)
+    return inputs @ torch.cat((weight, up), dim=1).mT + bias
+''')
+ex.right("output by output", source='''
+def lora_linear(x, weight, bias, down, up, alpha):
+    short = x @ down.T
+    outputs = []
+    for w, b, u in zip(weight, bias, up):
+        outputs.append(x @ w + b + (short @ u) * alpha / len(u))
+    return torch.stack(outputs, dim=-1)
+''')
+ex.right("a flat table of tokens", source='''
+def lora_linear(x, weight, bias, down, up, alpha):
+    tokens = x.flatten(0, 1)
+    out = torch.addmm(bias, tokens, weight.T)
+    out = torch.addmm(out, torch.mm(tokens, down.T), up.T, alpha=alpha / down.shape[0])
+    return out.unflatten(0, x.shape[:2])
+''')

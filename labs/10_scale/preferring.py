@@ -277,3 +277,48 @@ ex.equivalent(
     (")))", "), keepdim=True))"),
     of="softplus of a signed sum",
 )
+ex.right("a cross-entropy of two classes", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    change = (policy - reference.detach()).masked_fill(~answer, 0)
+    logits = beta * change.sum(dim=2)
+    return F.cross_entropy(logits, torch.zeros(len(logits), dtype=torch.long, device=logits.device))
+''')
+ex.right("log_softmax over the two answers", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    zero = torch.zeros_like(policy)
+    gain = torch.where(answer, policy, zero).sum(-1) - torch.where(answer, reference, zero).sum(-1)
+    return -(beta * gain).log_softmax(dim=1)[:, 0].mean()
+''')
+ex.right("unbound answers, and a helper", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    def gain(number):
+        real = answer[:, number]
+        now = policy[:, number].masked_fill(~real, 0).sum(1)
+        return now - reference[:, number].masked_fill(~real, 0).sum(1)
+
+    return torch.mean(F.softplus(beta * gain(1) - beta * gain(0)))
+''')
+ex.right("token changes added where they belong", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    b, number, _ = answer.nonzero(as_tuple=True)
+    change = (policy[answer] - reference[answer]) * (1 - 2 * number)
+    margin = torch.zeros_like(policy[:, 0, 0]).index_add(0, b, change)
+    return -F.logsigmoid(beta * margin).sum() / len(margin)
+''')
+ex.right("einsum with a sign", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    sign = torch.ones_like(policy[0, :, 0])
+    sign[1] = -1
+    change = torch.where(answer, policy - reference, 0)
+    margin = beta * torch.einsum("bat,a->b", change, sign)
+    return torch.logaddexp(-margin, torch.zeros_like(margin)).mean()
+''')
+ex.right("answer by answer, log of a sigmoid by cases", source='''
+def dpo_loss(policy, reference, answer, beta=0.1):
+    total = 0
+    for b in range(len(policy)):
+        gains = [(policy[b, n] - reference[b, n])[answer[b, n]].sum() for n in (0, 1)]
+        z = beta * (gains[0] - gains[1])
+        total = total + torch.log1p(torch.exp(-z.abs())) - torch.minimum(z, torch.zeros_like(z))
+    return total / len(policy)
+''')

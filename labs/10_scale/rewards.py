@@ -293,3 +293,51 @@ ex.equivalent(
     ('"bij,bij->", costs, worse', "'bij,bij->', worse, costs"),
     of="softplus over the whole table",
 )
+ex.right("combinations and the sign of the ranks", source='''
+def ranking_loss(scores, ranks):
+    i, j = torch.triu_indices(scores.shape[1], scores.shape[1], 1, device=scores.device)
+    sign = (ranks[:, j] - ranks[:, i]).sign().to(scores.dtype)
+    costs = F.softplus(-sign * (scores[:, i] - scores[:, j])) * sign.abs()
+    return costs.sum() / sign.abs().sum().clamp(min=1)
+''')
+ex.right("torch.where over the table", source='''
+def ranking_loss(scores, ranks):
+    table = -F.logsigmoid(scores[..., :, None] - scores[..., None, :])
+    better = torch.lt(ranks[..., :, None], ranks[..., None, :])
+    return torch.where(better, table, 0).sum() / better.sum().clamp(min=1)
+''')
+ex.right("the places of the pairs", source='''
+def ranking_loss(scores, ranks):
+    b, i, j = (ranks.unsqueeze(2) < ranks.unsqueeze(1)).nonzero(as_tuple=True)
+    if len(b) == 0:
+        return (scores * 0).sum()
+    return F.softplus(scores[b, j] - scores[b, i]).mean()
+''')
+ex.right("logsumexp of two scores", source='''
+def ranking_loss(scores, ranks):
+    first = scores[:, :, None].expand(-1, -1, scores.shape[1])
+    both = torch.stack((first, first.mT))
+    costs = both.logsumexp(0) - both[0]
+    counts = ranks[:, :, None] < ranks[:, None, :]
+    return costs.masked_select(counts).sum() / max(counts.sum().item(), 1)
+''')
+ex.right("a step to the next answer, and the next but one", source='''
+def ranking_loss(scores, ranks):
+    total, count = 0 * scores.sum(), 0
+    for step in range(1, scores.shape[1]):
+        ahead = (ranks[:, step:] - ranks[:, :-step]).sign()
+        margin = (scores[:, :-step] - scores[:, step:]) * ahead
+        total = total - F.logsigmoid(margin)[ahead != 0].sum()
+        count = count + (ahead != 0).sum()
+    return total / torch.as_tensor(count, device=scores.device).clamp(min=1)
+''')
+ex.right("a cross-entropy of two classes", source='''
+def ranking_loss(scores, ranks):
+    losses = []
+    for row, order in zip(scores, ranks):
+        better, worse = (order[:, None] < order).nonzero().unbind(1)
+        logits = torch.stack((row[better], row[worse]), dim=1)
+        losses.append(-logits.log_softmax(1)[:, 0])
+    losses = torch.cat(losses)
+    return losses.sum() / max(len(losses), 1)
+''')

@@ -285,3 +285,51 @@ ex.equivalent(
     ("2 ** (bits - 1) - 1", "1 - 2 ** (bits - 1)"),
     of="channel by channel",
 )
+ex.right("a helper for one row, and stack", source='''
+def rounded_weight(weight, bits=8):
+    def channel(row):
+        scale = row.abs().max() / (2 ** (bits - 1) - 1)
+        return torch.round(row / scale) * scale if scale > 0 else row
+
+    return torch.stack([channel(row) for row in weight.detach().double()]).type_as(weight)
+''')
+ex.right("NaN repaired", source='''
+def rounded_weight(weight, bits=8):
+    w = weight.double()
+    scale = torch.amax(torch.abs(w), dim=1, keepdim=True).div(2 ** (bits - 1) - 1)
+    codes = torch.round(w / scale).nan_to_num(nan=0.0)
+    return codes.mul(scale).to(weight.dtype)
+''')
+ex.right("plain Python", source='''
+def rounded_weight(weight, bits=8):
+    most, rows = 2 ** (bits - 1) - 1, []
+    for row in weight.tolist():
+        scale = max(map(abs, row)) / most
+        rows.append([round(x / scale) * scale if scale else 0.0 for x in row])
+    return torch.tensor(rows, dtype=torch.float64).to(weight.dtype)
+''')
+ex.right("sign and size apart", source='''
+def rounded_weight(weight, bits=8):
+    w = weight.detach().to(torch.float64)
+    size, most = w.abs(), 2 ** (bits - 1) - 1
+    scale = size.max(dim=1, keepdim=True).values / most
+    codes = (size / torch.where(scale > 0, scale, 1.0) + 0.5).floor()
+    return (w.sign() * codes * scale).to(weight.dtype)
+''')
+ex.right("written in place, only rows that are not zeros", source='''
+def rounded_weight(weight, bits=8):
+    w = weight.detach().double().clone()
+    used = w.abs().sum(1) > 0
+    largest = torch.maximum(w.amax(1), -w.amin(1))[:, None] / (2 ** (bits - 1) - 1)
+    w[used] = (w[used] / largest[used]).round_() * largest[used]
+    return w.to(weight.dtype)
+''')
+ex.right("the rest is taken away", source='''
+def rounded_weight(weight, bits=8):
+    w = weight.detach().double()
+    scale = F.normalize(w, p=math.inf, dim=1, eps=1e-300)
+    steps = scale * (2 ** (bits - 1) - 1)
+    largest = torch.linalg.norm(w, ord=math.inf, dim=1, keepdim=True)
+    rest = steps - torch.round(steps)
+    return (w - rest * largest / (2 ** (bits - 1) - 1)).to(weight.dtype)
+''')

@@ -220,3 +220,33 @@ ex.equivalent(
     ("dim=-1, descending", "descending"),
     of="what is below the k-th is hidden",
 )
+ex.right("minus infinity, then the chosen logits", source='''
+def routing_weights(logits, k):
+    best, expert = logits.topk(k)
+    hidden = torch.full_like(logits, -torch.inf)
+    return F.softmax(hidden.scatter(2, expert, best), dim=2)
+''')
+ex.right("one-hot vectors in an einsum", source='''
+def routing_weights(logits, k):
+    best, expert = torch.topk(logits, k, dim=-1)
+    place = F.one_hot(expert, logits.shape[-1]).to(logits.dtype)
+    return torch.einsum("btk,btke->bte", best.softmax(-1), place)
+''')
+ex.right("written in place", source='''
+def routing_weights(logits, k):
+    order = logits.argsort(dim=-1, descending=True)[..., :k]
+    result = torch.zeros_like(logits)
+    result.scatter_(-1, order, torch.softmax(logits.gather(-1, order), dim=-1))
+    return result
+''')
+ex.right("sorted back", source='''
+def routing_weights(logits, k):
+    values, order = logits.sort(dim=-1, descending=True)
+    shares = F.pad(values[..., :k].softmax(-1), (0, logits.shape[-1] - k))
+    return shares.gather(-1, order.argsort(-1))
+''')
+ex.right("ranks by counting", source='''
+def routing_weights(logits, k):
+    rank = (logits.unsqueeze(-2) > logits.unsqueeze(-1)).sum(-1)
+    return torch.where(rank < k, logits, -torch.inf).softmax(-1)
+''')

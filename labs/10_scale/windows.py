@@ -229,3 +229,55 @@ ex.equivalent(
     ("torch.ones_like", ""), ("|", "&"),
     of="two triangles",
 )
+ex.right("filled row by row", source='''
+def sparse_mask(real, is_global, window):
+    B, T = real.shape
+    mask = is_global[:, None, :].repeat(1, T, 1)
+    for t in range(T):
+        mask[:, t, max(0, t - window) : t + window + 1] = True
+    mask |= is_global[:, :, None]
+    return mask & real[:, None]
+''')
+ex.right("torch.where for global queries", source='''
+def sparse_mask(real, is_global, window):
+    row = torch.arange(real.shape[1], device=real.device)
+    near = (row >= row[:, None] - window) & (row <= row[:, None] + window)
+    keys = near | is_global.unsqueeze(1)
+    return torch.where(is_global.unsqueeze(2), real.unsqueeze(1), keys & real.unsqueeze(1))
+''')
+ex.right("what is hidden, then the contrary", source='''
+def sparse_mask(real, is_global, window):
+    place = torch.arange(real.shape[1], device=real.device)
+    far = (place.unsqueeze(1) - place).pow(2) > window**2
+    local = ~is_global
+    hidden = far & local[:, :, None] & local[:, None, :]
+    return ~(hidden | ~real[:, None, :])
+''')
+ex.right("sums of whole numbers", source='''
+def sparse_mask(real, is_global, window):
+    place = torch.arange(real.shape[1], device=real.device)
+    near = (torch.cdist(place[:, None].double(), place[:, None].double()) < window + 0.5).long()
+    important = is_global.long()
+    reasons = near + important[:, :, None] + important[:, None, :]
+    return (reasons * real.long()[:, None, :]) > 0
+''')
+ex.right("diagonal by diagonal", source='''
+def sparse_mask(real, is_global, window):
+    B, T = real.shape
+    near = torch.zeros(T, T, dtype=torch.bool, device=real.device)
+    for offset in range(-min(window, T - 1), min(window, T - 1) + 1):
+        near.diagonal(offset).fill_(True)
+    both = torch.logical_or(is_global.view(B, T, 1), is_global.view(B, 1, T))
+    return torch.logical_and(torch.logical_or(near, both), real.view(B, 1, T))
+''')
+ex.right("text by text with sets", source='''
+def sparse_mask(real, is_global, window):
+    mask = torch.zeros(*real.shape, real.shape[1], dtype=torch.bool, device=real.device)
+    for b in range(len(real)):
+        seen = set(real[b].nonzero().flatten().tolist())
+        important = set(is_global[b].nonzero().flatten().tolist())
+        for q in range(real.shape[1]):
+            reach = seen if q in important else seen & (important | set(range(q - window, q + window + 1)))
+            mask[b, q, sorted(reach)] = True
+    return mask
+''')
