@@ -23,7 +23,7 @@ def test_every_right_answer_passes(right, capsys) -> None:
 
 def test_banks_are_large_enough(lab) -> None:
     assert all(len(lab.bank.wrong[key]) >= 5 for key in lab.keys)
-    assert all(len(lab.bank.right[key]) >= 2 for key in lab.keys)
+    assert all(len(lab.bank.right[key]) >= 8 for key in lab.keys)
     assert all(
         len({answer.source for answer in answers}) == len(answers) for answers in lab.bank.wrong.values()
     )
