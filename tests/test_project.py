@@ -165,7 +165,7 @@ def requirements(project, *extras):
     return found
 
 
-EXTRAS = ("data", "grader", "book", "labs", "hub", "dev")
+EXTRAS = ("data", "grader", "cluster", "book", "labs", "hub", "dev")
 INSTALLED = packages_distributions()  # the name of an import → the distributions that may bring it
 # What imports more than the package itself needs, and the extra that installs it.
 EXTRA = {

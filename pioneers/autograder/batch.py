@@ -4,10 +4,10 @@ import ctypes
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -18,7 +18,16 @@ import torch
 
 from pioneers.autograder import warm
 from pioneers.autograder.jail import Limits
-from pioneers.autograder.single import Result, digest, earlier, folder_of, give_up, grade, result_path
+from pioneers.autograder.single import (
+    Result,
+    collect,
+    digest,
+    earlier,
+    folder_of,
+    give_up,
+    grade,
+    result_path,
+)
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.progress import progress
 
@@ -54,36 +63,51 @@ class Cohort:
         return [name for name in names if _exists(folder_of(self.course, name, self.lab))]
 
 
-def grade_cohort(cohort: Cohort, *, processes: int, again: bool = False) -> Iterator[Result]:
+def grade_cohort(
+    cohort: Cohort, *, processes: int, again: bool = False, scheduler: str = ""
+) -> Iterator[Result]:
     """Grade all submissions; yield each result when it is ready, those of an earlier run first.
 
     Args:
         cohort: the class to grade.
         processes: the number of submissions graded at once.
         again: whether to grade unchanged submissions again.
+        scheduler: the address of a Dask scheduler whose workers grade in place of processes here.
     """
     skeleton = Skeleton.load(cohort.course, cohort.lab)
     students, done = cohort.students(), []
     for student in students if not again else ():
         result = earlier(cohort.course, student, cohort.lab)
-        if result and result["digest"] == digest(cohort.course, student, skeleton):
+        if result and result["digest"] == digest(skeleton, collect(cohort.course, student, cohort.lab)):
             done.append(result)
     yield from done
     left = [student for student in students if student not in {result["student"] for result in done}]
-    bar = progress(students, initial=len(done), unit="submission", desc=cohort.lab)
-    attempts = dict.fromkeys(left, 0)
-    with bar:
-        while left:
-            for result in _round(cohort, left, processes):
-                left.remove(result["student"])
-                bar.update()
-                yield result
-            for student in [student for student in left if _started(cohort, student).exists()]:
-                attempts[student] += 1
-                if attempts[student] == ATTEMPTS:
-                    left.remove(student)
-                    bar.update()
-                    yield give_up(skeleton, cohort.course, student, "its process ended")
+    if scheduler:
+        from pioneers.autograder.cluster import spread  # needs an extra of its own
+
+        graded = spread(cohort, skeleton, left, scheduler)
+    else:
+        graded = _here(cohort, skeleton, left, processes)
+    with progress(students, initial=len(done), unit="submission", desc=cohort.lab) as bar, closing(graded):
+        for result in graded:
+            bar.update()
+            yield result
+
+
+def _here(
+    cohort: Cohort, skeleton: Skeleton, students: list[str], processes: int
+) -> Generator[Result, None, None]:
+    """Grade ``students`` on this machine, and give up one during whose grading two processes died."""
+    left, attempts = list(students), dict.fromkeys(students, 0)
+    while left:
+        for result in _round(cohort, left, processes):
+            left.remove(result["student"])
+            yield result
+        for student in [student for student in left if _started(cohort, student).exists()]:
+            attempts[student] += 1
+            if attempts[student] == ATTEMPTS:
+                left.remove(student)
+                yield give_up(skeleton, cohort.course, student, "its process ended")
 
 
 def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Result]:

@@ -31,6 +31,28 @@ BREAKOUT = (AUTOGRADER / "jailed" / "breakout.py").read_text()
 FORK_BOMB = "import os, time\nwhile True:\n    os.fork() or time.sleep(30)"
 
 
+def try_jails(limits: Limits) -> str:
+    """Return why each submission must start Python anew; nothing if forks of a warm process hold too.
+
+    Args:
+        limits: the limits of the jail.
+
+    Raises:
+        NoJail: the jail cannot be built, or it leaks; the message says how.
+    """
+    try:
+        found = escape_attempts(limits)
+    except NoJail as reason:
+        raise NoJail(f"no jail on this machine: {reason}") from None
+    if found:
+        raise NoJail(f"the jail leaks: a student could {', '.join(found)}")
+    try:
+        tried = attempts_of_forks(limits)
+    except NoJail as cause:
+        return str(cause)
+    return f"in a fork a student could {', '.join(tried)}" if tried else ""
+
+
 def escape_attempts(limits: Limits) -> list[str]:
     """Return the escape attempts that succeeded; none if the jail is safe.
 

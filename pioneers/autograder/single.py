@@ -5,8 +5,9 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,35 @@ CHECK = re.compile(r'\bcheck\("([\d.]+)"')
 Result = dict[str, Any]
 
 
+@dataclass(frozen=True)
+class HandedIn:
+    """What a student has handed in, before anybody looks into it.
+
+    Args:
+        content: the bytes of the notebook; empty if there is none.
+        flags: notes on the folder.
+        refused: why there is no notebook; empty if there is one.
+    """
+
+    content: bytes
+    flags: list[Flag]
+    refused: str = ""
+
+    def fingerprint(self) -> str:
+        """Return a hash of all of it."""
+        return hashlib.sha256(repr(self.flags).encode() + self.refused.encode() + self.content).hexdigest()
+
+
+def collect(course: Path, student: str, lab: str) -> HandedIn:
+    """Return what a ``student`` has handed in for a ``lab`` of the ``course``."""
+    flags: list[Flag] = []
+    try:
+        path, flags = find_notebook(folder_of(course, student, lab), lab)
+        return HandedIn(contents(path), flags)
+    except SubmissionRefused as cause:
+        return HandedIn(b"", flags, str(cause))
+
+
 def grade(
     skeleton: Skeleton,
     course: Path,
@@ -50,14 +80,33 @@ def grade(
         exercise: the only one to check again, such as ``1.4``; the others keep the marks of an earlier run,
             if there is one of the same submission.
     """
-    begun, peak = time.monotonic(), 0
-    flags: list[Flag] = []
+    handed = collect(course, student, skeleton.lab)
+    marks = kept(skeleton, course, student, handed, exercise)
+    judged, notebook = judge(skeleton, handed, limits, trusted=trusted, kept=marks)
+    result = signed(judged, skeleton, student, handed)
+    leave(course, result, notebook)
+    return result
+
+
+def judge(
+    skeleton: Skeleton, handed: HandedIn, limits: Limits, *, trusted: bool, kept: Mapping[str, Mark]
+) -> tuple[Result, NotebookNode]:
+    """Judge a submission, and return the result and the graded notebook; nothing is read or written.
+
+    Args:
+        skeleton: the lab.
+        handed: what was handed in.
+        limits: the limits of the jail.
+        trusted: whether to run without a jail.
+        kept: marks of an earlier run that stand, by ``grade_id``.
+    """
+    begun, peak, flags = time.monotonic(), 0, handed.flags
     try:
-        path, flags = find_notebook(folder_of(course, student, skeleton.lab), skeleton.lab)
-        rebuilt = rebuild(skeleton, read(contents(path)))
+        if handed.refused:
+            raise SubmissionRefused(handed.refused)
+        rebuilt = rebuild(skeleton, read(handed.content))
         session = Session(limits, trusted=trusted)
         try:
-            kept = _kept(skeleton, course, student, exercise) if exercise else {}
             marks = referee(skeleton, rebuilt, session, kept)
         finally:
             session.close()
@@ -65,19 +114,21 @@ def grade(
     except SubmissionRefused as cause:
         marks, notebook = refused(skeleton, str(cause)), unread(skeleton, str(cause))
         flags = [*flags, Flag("refused", str(cause))]
-    result = as_result(student, skeleton, marks, flags)
-    result |= {"digest": digest(course, student, skeleton), "seconds": time.monotonic() - begun, "peak": peak}
-    result["handed_in"] = handed_in(course, student, skeleton.lab)
-    leave(course, result, notebook)
-    return result
+    return as_result(marks, flags) | {"seconds": time.monotonic() - begun, "peak": peak}, notebook
+
+
+def signed(judged: Result, skeleton: Skeleton, student: str, handed: HandedIn) -> Result:
+    """Return a result with the name of its ``student``, the lab, and what it was made from."""
+    made_from = {"digest": digest(skeleton, handed), "handed_in": handed.fingerprint()}
+    return {"student": student, "lab": skeleton.lab, **judged, **made_from}
 
 
 def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Result:
     """Return and write the result of a ``student`` if the grader itself fails, because of a ``fault``."""
     cause = "The grader failed on this submission; your teacher will mark it."
     marks = [replace(mark, score=None) for mark in refused(skeleton, cause)]
-    result = as_result(student, skeleton, marks, [Flag("grader failed", f"{cause} {fault}")])
-    result |= {"digest": digest(course, student, skeleton), "seconds": 0.0, "peak": 0}
+    judged = as_result(marks, [Flag("grader failed", f"{cause} {fault}")]) | {"seconds": 0.0, "peak": 0}
+    result = signed(judged, skeleton, student, collect(course, student, skeleton.lab))
     leave(course, result, unread(skeleton, cause))
     return result
 
@@ -89,14 +140,11 @@ def unread(skeleton: Skeleton, cause: str) -> NotebookNode:
     return notebook
 
 
-def as_result(student: str, skeleton: Skeleton, marks: list[Mark], flags: list[Flag]) -> Result:
-    """Return the marks and flags of a student in the form that JSON keeps."""
-    plain = [flag._asdict() for flag in dict.fromkeys(flags)]
+def as_result(marks: list[Mark], flags: list[Flag]) -> Result:
+    """Return marks and flags in the form that JSON keeps."""
     return {
-        "student": student,
-        "lab": skeleton.lab,
         "marks": [mark.as_dict() for mark in marks],
-        "flags": plain,
+        "flags": [flag._asdict() for flag in dict.fromkeys(flags)],
     }
 
 
@@ -110,12 +158,17 @@ def result_path(course: Path, student: str, lab: str) -> Path:
     return course / "reports" / lab / "results" / f"{student}.json"
 
 
-def digest(course: Path, student: str, skeleton: Skeleton) -> str:
+def digest(skeleton: Skeleton, handed: HandedIn) -> str:
     """Return a fingerprint of all that decides a mark: the submission, the lab and the checks."""
-    whole = hashlib.sha256(_checks(frozenset(exercises(skeleton))).encode())
+    whole = hashlib.sha256(sources(skeleton).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
-    whole.update(handed_in(course, student, skeleton.lab).encode())
+    whole.update(handed.fingerprint().encode())
     return whole.hexdigest()
+
+
+def sources(skeleton: Skeleton) -> str:
+    """Return a fingerprint of the grader, of the checks that a lab uses, and of their Python and torch."""
+    return _checks(frozenset(exercises(skeleton)))
 
 
 def exercises(skeleton: Skeleton) -> list[str]:
@@ -124,21 +177,13 @@ def exercises(skeleton: Skeleton) -> list[str]:
     return list(dict.fromkeys(CHECK.findall(code)))
 
 
-def handed_in(course: Path, student: str, lab: str) -> str:
-    """Return a fingerprint of the submission of a ``student``."""
-    whole = hashlib.sha256()
-    try:
-        path, flags = find_notebook(folder_of(course, student, lab), lab)
-        whole.update(repr(flags).encode() + path.name.encode() + contents(path))
-    except SubmissionRefused as cause:
-        whole.update(str(cause).encode())
-    return whole.hexdigest()
+def kept(skeleton: Skeleton, course: Path, student: str, handed: HandedIn, exercise: str) -> dict[str, Mark]:
+    """Return the earlier marks of check cells that stand if only one ``exercise`` is checked again.
 
-
-def _kept(skeleton: Skeleton, course: Path, student: str, exercise: str) -> dict[str, Mark]:
-    """Return the earlier marks of the check cells of other exercises, if the submission is the same."""
-    found = earlier(course, student, skeleton.lab)
-    if found is None or found.get("handed_in") != handed_in(course, student, skeleton.lab):
+    None do if there is no such exercise, or if something else was handed in since.
+    """
+    found = earlier(course, student, skeleton.lab) if exercise else None
+    if found is None or found.get("handed_in") != handed.fingerprint():
         return {}
     marks = (Mark(**mark) for mark in found["marks"] if mark["exercise"])
     return {mark.grade_id: mark for mark in marks if not mark.exercise.startswith(f"{exercise} ")}

@@ -128,7 +128,7 @@ class Warm:
 
 
 def begin(limits: Limits, modules: Iterable[str] = ()) -> None:
-    """Start the warm process of this process, of which its workers are forks from now on.
+    """Start the warm process of this process, whose forks are its workers from now on; an earlier one ends.
 
     Args:
         limits: the limits of its jail.
@@ -137,7 +137,9 @@ def begin(limits: Limits, modules: Iterable[str] = ()) -> None:
     Raises:
         NoJail: there is no bubblewrap on this machine.
     """
-    _OWN[:] = [Warm(limits, modules)]
+    while _OWN:
+        _OWN.pop().close()
+    _OWN.append(Warm(limits, modules))
 
 
 def fork(limits: Limits) -> Forked | None:

@@ -11,7 +11,7 @@ from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.jail import Limits, NoJail, require_linux
 from pioneers.autograder.publish import publish
 from pioneers.autograder.record import check_gradebook, gradebook_view, record
-from pioneers.autograder.self_test import attempts_of_forks, escape_attempts
+from pioneers.autograder.self_test import try_jails
 from pioneers.autograder.single import Result, earlier, exercises, write
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.tables import changes, changes_table
@@ -26,8 +26,10 @@ EPILOG = """\
 examples:
   pioneers grade course 01_self_attention
   pioneers grade course 01_self_attention --processes 8 --again
+  pioneers grade course 01_self_attention --scheduler tls://10.0.0.5:8786
 
-Submissions run in a bubblewrap jail, which is tested first. Without a jail the command refuses.
+Submissions run in a bubblewrap jail, which is tested first. Without a jail the command refuses, and so does
+a worker of a Dask cluster, which needs the extra "cluster" on all its machines.
 """
 DEFAULTS = Limits()
 
@@ -39,6 +41,12 @@ def add_arguments(parser: Parser) -> None:
     parser.add_argument("lab", metavar="LAB", help="the name of the lab")
     parser.add_argument(
         "--processes", type=positive_int, default=cores(), metavar="N", help="submissions at once"
+    )
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="grade on the workers of this Dask scheduler, such as tls://10.0.0.5:8786, and not here",
     )
     parser.add_argument("--again", action="store_true", help="grade unchanged submissions again")
     parser.add_argument(
@@ -78,13 +86,15 @@ def run(args: Namespace) -> int:
             "pioneers: no jail: this class is trusted with everything you can read and change",
             file=sys.stderr,
         )
-    else:
+    elif not args.scheduler:
         cohort = replace(cohort, warm=_try_the_jail(limits))
     students = cohort.students()
     before = {who: found for who in students if (found := earlier(cohort.course, who, cohort.lab))}
     results: list[Result] = []
     try:
-        results.extend(grade_cohort(cohort, processes=args.processes, again=args.again))
+        results.extend(
+            grade_cohort(cohort, processes=args.processes, again=args.again, scheduler=args.scheduler)
+        )
     except KeyboardInterrupt:
         done = f"{len(results)} of {len(cohort.students())} submissions are graded"
         raise KeyboardInterrupt(f"interrupted: {done}; the same command goes on with the others") from None
@@ -120,16 +130,9 @@ def _try_the_jail(limits: Limits) -> bool:
     """Raise an error unless the jail holds; return whether jails forked from a warm process hold too."""
     cure = "fix that, grade on another machine, or, if you trust every student, add --trust-this-class"
     try:
-        found = escape_attempts(limits)
+        cold = try_jails(limits)
     except NoJail as reason:
-        raise RuntimeError(f"no jail on this machine: {reason}; {cure}") from None
-    if found:
-        raise RuntimeError(f"the jail leaks: a student could {', '.join(found)}; {cure}")
-    try:
-        tried = attempts_of_forks(limits)
-        cold = f"in a fork a student could {', '.join(tried)}" if tried else ""
-    except NoJail as cause:
-        cold = str(cause)
+        raise RuntimeError(f"{reason}; {cure}") from None
     if cold:
         print(f"pioneers: each submission starts Python anew, which takes longer: {cold}", file=sys.stderr)
     return not cold

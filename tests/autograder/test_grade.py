@@ -14,7 +14,7 @@ import nbformat
 import pytest
 
 from pioneers.analysis import experiment
-from pioneers.autograder import batch
+from pioneers.autograder import batch, self_test
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.autograder.desk import harmless
 from pioneers.autograder.jail import Limits, NoJail
@@ -25,7 +25,6 @@ from pioneers.autograder.single import earlier, grade
 from pioneers.checks import find
 from pioneers.checks.answers import load_answers
 from pioneers.checks.report import headline
-from pioneers.cli import grade as command
 from pioneers.cli import main
 
 from .classroom import FULL, LAB, ROOT, Classroom, kinds, scores
@@ -293,12 +292,12 @@ def test_without_a_jail_the_command_refuses_unless_the_class_is_trusted(room, mo
     def no_jail(limits):
         raise NoJail("user namespaces are forbidden")
 
-    monkeypatch.setattr(command, "escape_attempts", no_jail)
+    monkeypatch.setattr(self_test, "escape_attempts", no_jail)
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "user namespaces are forbidden" in capsys.readouterr().err
     assert main(["grade", str(room.folder), LAB, "--trust-this-class"]) == 0
     assert "this class is trusted with everything you can read and change" in capsys.readouterr().err
-    monkeypatch.setattr(command, "escape_attempts", lambda limits: ["reach the network of this machine"])
+    monkeypatch.setattr(self_test, "escape_attempts", lambda limits: ["reach the network of this machine"])
     assert main(["grade", str(room.folder), LAB]) == 1
     assert "a student could reach the network" in capsys.readouterr().err
 
