@@ -32,6 +32,8 @@ def run(args: argparse.Namespace) -> int:
         raise FileNotFoundError(
             f"there is no folder {args.out.resolve().parent} to write {args.out.name} into"
         )
+    if args.rounds < 1:
+        raise ValueError(f"--rounds must be at least 1, not {args.rounds}")
     device = best_device()
     precisions = args.precision or ["fp32", *(["bf16"] if has_fast_bf16(device.type) else [])]
     wanted = args.only or [name for name in NAMES if name != "gpt2" or device.type != "cpu"]

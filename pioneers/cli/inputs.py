@@ -1,7 +1,7 @@
 """What a command reads: a file, or standard input."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from pioneers.data import text_file
 
@@ -38,3 +38,18 @@ def texts_of(given: Sequence[str]) -> list[str]:
     if not found:
         raise ValueError("there is no text: give some, or write lines to standard input")
     return found
+
+
+def input_lines() -> Iterator[str]:
+    """Yield the lines of standard input as they come, without their ends.
+
+    Raises:
+        ValueError: it is not UTF-8.
+    """
+    try:
+        for line in sys.stdin:
+            yield line.removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            "standard input is not UTF-8; convert it first, for instance with iconv -t UTF-8"
+        ) from error

@@ -1,10 +1,10 @@
 """``pioneers translate``: translate texts, or the lines of standard input, with a Transformer."""
 
-import sys
 from argparse import Namespace
 
 import torch
 
+from pioneers.cli.inputs import input_lines
 from pioneers.cli.parser import Parser, non_negative_float, positive_int
 from pioneers.cli.tasks import SPECIAL
 from pioneers.device import best_device
@@ -51,7 +51,7 @@ def run(args: Namespace) -> int:
     tokenizer = load_tokenizer(args.model)
     if not isinstance(tokenizer, ByteLevelBPE) or not set(SPECIAL) <= set(tokenizer.special_ids):
         raise ValueError(f"{args.model} was not made by pioneers train transformer: no {', '.join(SPECIAL)}")
-    for text in args.texts or (line.rstrip("\n") for line in sys.stdin):
+    for text in args.texts or input_lines():
         print(translation(model, tokenizer, text, beams=args.beams, alpha=args.alpha), flush=True)
     return 0
 

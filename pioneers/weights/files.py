@@ -78,12 +78,14 @@ def write_folder(
         write_weights: writes the weights to the path it is given; every process of a run calls it.
 
     Raises:
-        FileExistsError: the folder holds another model.
+        FileExistsError: the folder is a file, or holds another model.
         OSError: the files cannot be written.
     """
     folder = Path(os.path.abspath(folder))
     texts = {name: json.dumps(values, indent=2) + "\n" for name, values in files.items()}
     old = folder / CONFIG
+    if folder.is_file():
+        raise FileExistsError(f"{folder} is a file: choose a new folder")
     if old.is_file() and old.read_text(encoding="utf-8") != texts[CONFIG]:
         raise FileExistsError(
             f"{folder} holds another model (its {CONFIG} differs): choose a new folder, or delete this one"

@@ -90,29 +90,6 @@ def test_help_says_what_the_default_preset_is(model, capsys):
         assert f"of {sizes.max_seq_len} tokens, a vocabulary of {sizes.vocab_size:,}, " in page
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "the following arguments are required: COMMAND (see: pioneers --help)"),
-        (["fly"], "invalid choice: 'fly'"),
-        (["train", "gpt", "--out", "x"], "required: --text (see: pioneers train gpt --help)"),
-        (["train", "gpt", "--ste", "5"], "required: --text, --out"),
-        (["generate", "x", "--prompt", "a", "--tokens", "0"], "must be a positive integer, not '0'"),
-        (
-            ["generate", "x", "--prompt", "a", "--seed", "-1"],
-            "--seed: must be an integer of at least 0, not '-1'",
-        ),
-        (["generate", "x", "--prompt", "a", "--top-p", "wide"], "must be a number of at least 0, not 'wide'"),
-        (
-            ["generate", "x", "--prompt", "a", "--temperature", "-1"],
-            "must be a number of at least 0, not '-1'",
-        ),
-    ],
-)
-def test_wrong_arguments_end_with_status_2_and_one_line(arguments, message, fails):
-    assert message in fails(arguments, status=2)
-
-
 def test_unforeseen_errors_are_one_line_too(fails, monkeypatch):
     def run(args):
         raise KeyError("key\nof two lines")

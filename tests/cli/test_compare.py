@@ -32,8 +32,3 @@ def test_the_first_difference_is_named(pair, capsys):
     assert main(["compare", ours, str(theirs)]) == 1
     last = capsys.readouterr().out.splitlines()[-1]
     assert last.startswith("first difference: stack.blocks.0.ffn.down; the weights are the same")
-
-
-def test_two_runs_are_refused(pair, capsys):
-    assert main(["compare", pair[0], pair[0]]) == 1
-    assert "is in the layout of pioneers" in capsys.readouterr().err

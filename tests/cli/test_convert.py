@@ -60,10 +60,3 @@ def test_transformers_reads_model_and_tokenizer(kind, name, trained, tmp_path):
         )
     text = "The value of an expression, 1,234 words!"
     assert tokenizer.encode(text, add_special_tokens=False) == load_tokenizer(trained(kind)).encode(text)
-
-
-def test_what_cannot_be_converted_is_refused(trained, tmp_path, fails):
-    to_theirs = ["convert", trained("transformer"), tmp_path / "x", "--to", "huggingface"]
-    assert "a Transformer cannot be written" in fails(to_theirs)
-    assert "is not a model folder" in fails(["convert", tmp_path, tmp_path / "x"])
-    assert "holds another model" in fails(["convert", trained("gpt"), trained("bert")])

@@ -108,41 +108,6 @@ def test_wrong_settings_are_named_with_their_file(text, message, tmp_path, fails
     assert not (tmp_path / "run").exists()
 
 
-BAD_OPTIONS = [
-    (
-        ["--config", "nowhere.yaml"],
-        2,
-        "there is no file 'nowhere.yaml'; a run has its settings in FOLDER/run",
-    ),
-    (["--config"], 2, "argument --config: expected one argument"),
-    (
-        ["--stepps", "3"],
-        2,
-        "unrecognized arguments: --stepps 3; did you mean --steps? (see: pioneers train g",
-    ),
-    (["--no-tensorbord"], 2, "unrecognized arguments: --no-tensorbord; did you mean --no-tensorboard?"),
-    (["more"], 2, "unrecognized arguments: more (see: pioneers train gpt --help)"),
-    (["--cooldown-steps", "3"], 1, "--cooldown-steps goes with --schedule constant: give both or neither"),
-    (
-        ["--schedule", "constant", "--cooldown-steps", "9"],
-        1,
-        "--cooldown-steps 9 is more than --steps 7; give less",
-    ),
-    (["--schedule", "inverse_sqrt"], 1, "the inverse_sqrt schedule needs warmup_steps of at least 1"),
-    (["--schedule", "step"], 2, "argument --schedule: invalid choice: 'step'"),
-    (["--dry-run", "--text", "missing.txt"], 1, "there is no file 'missing.txt'"),
-    (["--dry-run", "--num-heads", "5"], 1, "num_heads=5 must divide d_model=12"),
-]
-
-
-@pytest.mark.parametrize(("options", "status", "message"), BAD_OPTIONS)
-def test_wrong_options_of_a_run_are_named_and_nothing_is_written(
-    options, status, message, command, tmp_path, fails
-):
-    assert message in fails(command("gpt", tmp_path / "run", *options), status=status)
-    assert not (tmp_path / "run").exists()
-
-
 def test_a_finished_run_is_made_longer_cooled_down_and_made_longer_again(command, tmp_path, capsys):
     constant = ["--schedule", "constant"]
     assert main(command("gpt", tmp_path / "run", *constant, steps=10)) == 0

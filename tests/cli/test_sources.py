@@ -144,34 +144,6 @@ def test_pairs_come_from_tables_too(tmp_path):
     assert list(found[1].data.lines) == [*range(2, 32)]
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "options", "message"),
-    [
-        (
-            "p.csv",
-            "en,de\na,b\n",
-            "--columns en",
-            "--columns en must name two columns, as in --columns source",
-        ),
-        (
-            "p.csv",
-            "en,de\na,b\n",
-            "",
-            "line 1: no column 'source', 'target', only 'en', 'de'; name the right",
-        ),
-        ("p.txt", "a\tb\nc\td\n", "--columns en,de", "--columns goes with a .csv or .jsonl file"),
-        ("p.txt", "a b\n", "--drop-broken", "contains no pair; at least two are needed"),
-    ],
-)
-def test_files_of_pairs_that_do_not_fit_their_options(
-    name, content, options, message, command, tmp_path, fails
-):
-    (tmp_path / name).write_text(content)
-    arguments = command("transformer", tmp_path / "run", "--pairs", tmp_path / name, *options.split())
-    assert message in fails(arguments)
-    assert not (tmp_path / "run").exists()
-
-
 def test_texts_that_do_not_fit_their_options(command, documents, tmp_path, fails):
     assert "no column 'text', only 'body', 'label'" in fails(
         command("gpt", tmp_path / "run", "--text", documents)

@@ -238,63 +238,6 @@ def test_a_result_without_its_checkpoint_is_kept_from_other_settings(command, tr
     )
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "message"),
-    [
-        ("gpt", ["--num-heads", "5"], "GPTConfig: num_heads=5 must divide d_model=12"),
-        (
-            "gpt",
-            ["--text", "missing.txt"],
-            "there is no file 'missing.txt'; name one, or one of: shakespeare, lang",
-        ),
-        ("gpt", ["--vocab-size", "99"], "vocab_size=99 is too small: the 256 bytes"),
-        ("bert", ["--seq-len", "3"], "--seq-len 3 leaves no room between [CLS] and [SEP]; give at least 4"),
-        ("bert", ["--vocab-size", "20"], "vocab_size=20 is too small"),
-        ("transformer", ["--seq-len", "5"], "tokens, the first in line 1, the longest with"),
-        (
-            "transformer",
-            ["--pairs", "dates", "--target", "tlh"],
-            "there is no target language 'tlh'; there are:",
-        ),
-        ("vit", ["--patch-size", "3"], "3"),
-    ],
-)
-def test_impossible_sizes_and_sources_are_named_before_training(
-    model, options, message, command, tmp_path, fails
-):
-    assert message in fails(command(model, tmp_path / "run", *options))
-    assert not list(tmp_path.glob("run/*"))
-
-
-def test_a_text_shorter_than_a_window_is_refused(command, tmp_path, fails):
-    for words, message in [
-        ("", "contains no text; choose another file"),
-        (
-            "a few words " * 20,
-            "tokens, which is too short for --seq-len 23: use a longer text or a smaller --seq-len",
-        ),
-    ]:
-        (tmp_path / "short.txt").write_text(words)
-        for model in ("gpt", "bert"):
-            found = fails(
-                command(model, tmp_path / "run", "--text", tmp_path / "short.txt", "--vocab-size", "280")
-            )
-            assert message in found
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("one\tun\ntwo\n", "line 2: 1 tab-separated columns where 2 are expected"),
-        ("one\tun\n\tdeux\n", "line 2: one side is empty; give it a source and a target"),
-        ("one\tun\n", "contains one pair; at least two are needed, one of them for validation"),
-    ],
-)
-def test_files_of_pairs_are_checked(text, message, command, tmp_path, fails):
-    (tmp_path / "pairs.tsv").write_text(text)
-    assert message in fails(command("transformer", tmp_path / "run", "--pairs", tmp_path / "pairs.tsv"))
-
-
 def test_folders_that_cannot_hold_the_run_are_refused_before_training(command, tmp_path, fails, monkeypatch):
     (tmp_path / "file").touch()
     assert fails(command("gpt", tmp_path / "file")) == (

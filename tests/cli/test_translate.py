@@ -45,15 +45,6 @@ def test_without_texts_the_lines_of_standard_input_are_translated(trained, capsy
     assert capsys.readouterr().out == f"{first}\n\n{second}\n"
 
 
-def test_what_cannot_be_translated_is_refused(trained, tmp_path, fails):
-    folder = trained("transformer")
-    assert "tokens but the model reads at most 47: split it" in fails(
-        ["translate", folder, "one two three " * 40]
-    )
-    assert "only a Transformer translates" in fails(["translate", trained("gpt"), "one"])
-    assert "is not a model folder: it has no config.json" in fails(["translate", tmp_path, "one"])
-
-
 def test_a_tokenizer_of_another_model_is_refused(trained, tmp_path, fails):
     for path in trained("transformer").iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
