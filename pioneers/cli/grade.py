@@ -28,8 +28,8 @@ examples:
   pioneers grade course 01_self_attention --processes 8 --again
   pioneers grade course 01_self_attention --scheduler tls://10.0.0.5:8786
 
-Submissions run in a bubblewrap jail, which is tested first. Without a jail the command refuses, and so does
-a worker of a Dask cluster, which needs the extra "cluster" on all its machines.
+Submissions run in a bubblewrap jail, which is tested first. Without a jail the command refuses, and so
+does a worker of a Dask cluster, which needs the extra "cluster" on all its machines.
 """
 DEFAULTS = Limits()
 
