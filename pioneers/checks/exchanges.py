@@ -20,10 +20,12 @@ PAIRS = (
     "gather index_select, stack cat, round floor, new_zeros new_ones, var std, sqrt square, "
     "logsigmoid sigmoid, repeat repeat_interleave, append extend, minimum maximum, amax mean"
 )
-FUNCTIONS: dict[str, list[str]] = {}
-for first, second in (pair.split() for pair in PAIRS.split(", ")):
-    FUNCTIONS.setdefault(first, []).append(second)
-    FUNCTIONS.setdefault(second, []).append(first)
+EXCHANGED = [pair.split() for pair in PAIRS.split(", ")]
+FUNCTIONS = {
+    name: [second if first == name else first for first, second in EXCHANGED if name in (first, second)]
+    for pair in EXCHANGED
+    for name in pair
+}
 REDUCTIONS = {"sum", "mean", "amax", "amin", "any", "all", "max", "min", "argmax", "var", "std", "norm"}
 IN_PLACE = {"masked_fill", "clamp", "scatter", "relu", "exp", "log", "sqrt", "abs", "sigmoid", "floor", "neg"}
 SYMMETRIC = {"transpose", "swapaxes", "maximum", "minimum", "max", "min", "dot", "equal", "isclose"}
