@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 PACKAGE = "pioneers"
@@ -29,6 +30,7 @@ RESULTS, READER = "results", "pioneers.analysis.results"
 COMMAND = re.compile(rf"\b{PACKAGE} +(?:([a-z]\w*)|--)")
 MODULE = re.compile(rf"{PACKAGE}(\.\w+)+")
 Reference = tuple[str, str]  # a module, and a name in it or ALL
+PARSING = Lock()  # Python 3.11 counts the depth of trees that several threads parse in one number, and fails
 
 
 class Facts(NamedTuple):
@@ -145,7 +147,7 @@ class Sources:
 
     def _tree(self, path: Path) -> ast.Module:
         if path not in self._trees:
-            self._trees[path] = ast.parse(path.read_text(encoding="utf-8"))
+            self._trees[path] = _parse(path.read_text(encoding="utf-8"))
         return self._trees[path]
 
 
@@ -158,7 +160,12 @@ def parse_cell(code: str) -> ast.Module:
     if code.lstrip().startswith("%%") and not re.match(r"\s*%%(time|timeit|capture)\b", code):
         return ast.Module([], [])
     kept = re.sub(r"^(\s*)[%!].*$", r"\1pass", code, flags=re.MULTILINE)
-    return ast.parse(kept)
+    return _parse(kept)
+
+
+def _parse(source: str) -> ast.Module:
+    with PARSING:
+        return ast.parse(source)
 
 
 def commands_of(code: str) -> Iterator[Reference]:
