@@ -74,7 +74,8 @@ def spread(
     with _connection(scheduler) as client:
         crew = _Crew(client)
         while waiting or out:
-            while waiting and len(out) < AHEAD * crew.count():
+            room = AHEAD * crew.count()
+            while waiting and len(out) < room:
                 student = waiting.pop()
                 handed = collect(cohort.course, student, cohort.lab)
                 out[_send(client, cohort, skeleton, student, handed)] = student, handed
@@ -94,8 +95,8 @@ class _Crew:
         self.client, self.refusals, self.seen = client, dict[str, str](), time.monotonic()
 
     def count(self) -> int:
-        """Return how many there are, once there is one."""
-        while not (count := len(self.client.nthreads())):
+        """Return how many have not refused, once there is one. The last worker cannot always be retired."""
+        while not (count := len(self.client.nthreads().keys() - self.refusals.keys())):
             if self.refusals:
                 raise RuntimeError(f"no worker of the cluster can grade: {[*self.refusals.values()][-1]}")
             if time.monotonic() - self.seen > PATIENCE:
