@@ -11,7 +11,7 @@ FLOATS = ("float32", "float64", "float16", "bfloat16")
 
 
 def rules(exercise: Exercise) -> str:
-    """Return the rules that the probes of an exercise enforce, public and hidden ones alike."""
+    """Return the rules that the probes of ``exercise`` enforce, public and hidden ones alike."""
     probes = [*exercise.probes(), *exercise.hidden()]
     outcomes = [expected(exercise, probe) for probe in probes]
     given = {_plain(probe.dtype) for probe in probes if probe.dtype}
