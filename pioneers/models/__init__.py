@@ -27,7 +27,6 @@ from pioneers.models.heads import ClassificationHead, GPTTaskModel, SpanHead, Ta
 from pioneers.models.in_context import InContextRegressor
 from pioneers.models.llama import Llama, LlamaConfig
 from pioneers.models.mae import MAE, MAEConfig
-from pioneers.models.pretrained import Pretrained
 from pioneers.models.roberta import RoBERTa, RoBERTaConfig, RoBERTaForMaskedLM
 from pioneers.models.span_boundary import SpanBoundaryHead
 from pioneers.models.swin import Swin, SwinConfig
@@ -90,7 +89,6 @@ __all__ = [
     "MAEConfig",
     "MaskedLMHead",
     "Memory",
-    "Pretrained",
     "PretrainingLogits",
     "RoBERTa",
     "RoBERTaConfig",
