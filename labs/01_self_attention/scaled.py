@@ -122,7 +122,7 @@ ex.wrong(
 )
 ex.wrong(
     "softmax over another axis",
-    "The keys are the last axis of the scores, whatever stands in front: dim=-1.",
+    "The keys are the last axis of the scores, whatever axes come before it: dim=-1.",
     ("dim=-1", "dim=1"), ("dim=-1", "dim=0"), believes="axis 1 is the second of two", equation="eq-softmax",
 )
 ex.wrong(

@@ -98,7 +98,7 @@ ex.wrong(
 )
 ex.wrong(
     "divided by the number of rows",
-    "In reading order patch n stands in row n // columns and column n % columns.",
+    "In reading order patch n is in row n // columns and column n % columns.",
     ("n // columns, n % columns", "n // rows, n % rows"), believes="rows count rows",
 )
 

@@ -180,7 +180,7 @@ ex.wrong(
     "common seeds, each arm in its own order",
     "isin says which runs have a partner, not which: sort both by seed, or match them one by one.",
     ("d = a[i] - b[j]", "d = a[torch.isin(a_seeds, b_seeds)] - b[torch.isin(b_seeds, a_seeds)]"),
-    believes="what both have stands in the same order",
+    believes="what both have is in the same order",
 )
 ex.wrong(
     "the deviation of one run",

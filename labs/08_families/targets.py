@@ -169,7 +169,7 @@ ex.wrong(
 )
 ex.wrong(
     "sentinels after their spans",
-    "First the sentinel, then the tokens that it stands for.",
+    "First the sentinel, then the tokens that it replaces.",
     source="""
 def t5_targets(ids, hidden, first_sentinel):
     targets, sentinel, before = [], first_sentinel, False

@@ -162,7 +162,7 @@ COMMON = (
     ),
     Mistake(
         "a small number added to the denominator",
-        "All results are a little too small: an epsilon that the formula lacks stands in the denominator.",
+        "All results are a little too small: the denominator has an epsilon that is not in the formula.",
         shows=adds_epsilon,
     ),
     Mistake(

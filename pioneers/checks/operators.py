@@ -9,7 +9,7 @@ from pioneers.checks import exchanges
 
 Operator = Callable[[Any, set[str]], Iterator[ast.AST]]
 OPERATORS: list[tuple[str, tuple[type[ast.AST], ...], Operator]] = []
-"""What is done, to which nodes, and the function that yields what may stand in a node's place.
+"""What is done, to which nodes, and the function that yields what may replace a node.
 
 It gets the names of the parameters of the answer besides.
 """
