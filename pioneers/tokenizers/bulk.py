@@ -21,7 +21,7 @@ MOST_WORDS = 1 << 18  # kept; the table then starts again
 
 
 class Encodes(Protocol):
-    """A tokenizer, as far as it is needed here; ``special_ids`` are the ids of its special tokens, by name."""
+    """A tokenizer, as far as it is needed here; ``special_ids`` are the ids of its special tokens."""
 
     special_ids: dict[str, int]
 
