@@ -12,7 +12,7 @@ from pioneers.cli.finetune_help import DESCRIPTION, EXAMPLES, SUMMARIES
 from pioneers.cli.origin import Origin
 from pioneers.cli.parser import Parser, positive_int
 from pioneers.cli.pictures import prepared
-from pioneers.cli.recipes import Recipe
+from pioneers.cli.recipes import Recipe, add_pairs
 from pioneers.cli.sources import TEXTS, Dataset, read_images, read_pairs
 from pioneers.cli.tasks import SPECIAL
 from pioneers.cli.train import run
@@ -99,16 +99,6 @@ def _add_images(group: Any) -> None:
     )
 
 
-def _add_pairs(group: Any) -> None:
-    group.add_argument(
-        "--pairs",
-        required=True,
-        metavar="PAIRS",
-        help="a UTF-8 file with source, tab, target in each line; or dates",
-    )
-    group.add_argument("--target", default="fr", metavar="LANG", help="language of dates and numbers")
-
-
 def _planned(args: Arguments, origin: Origin, data: Any) -> Dataset:
     """Put data and plan together, with a hash over both."""
     plan = Plan(origin, args.lora, getattr(args, "max_seq_len", None))
@@ -164,7 +154,7 @@ def _read_vit(args: Arguments) -> Dataset:
 
 
 def _read_transformer(args: Arguments) -> Dataset:
-    pairs = read_pairs(args.pairs, args.target).data[:2]
+    pairs = read_pairs(args.pairs, args.target, args.columns, drop_broken=bool(args.drop_broken)).data
     origin = Origin.of(args.init_from).require(Transformer, "only a Transformer translates")
     if not set(SPECIAL) <= set(getattr(origin.tokenizer, "special_ids", ())):
         raise ValueError(
@@ -242,7 +232,7 @@ TUNINGS = {
     "transformer": _tuning(
         "Go on training a Transformer on pairs, with its own tokenizer. The last tenth is held out.",
         'pioneers translate {out} "..."',
-        _add_pairs,
+        add_pairs,
         _read_transformer,
         tuning.translator,
     ),

@@ -109,7 +109,8 @@ def _add_vocab_size(group: Any) -> None:
     )
 
 
-def _add_pairs(group: Any) -> None:
+def add_pairs(group: Any) -> None:
+    """Add the options of pairs: where they are, and what becomes of long and broken ones."""
     group.add_argument(
         "--pairs",
         required=True,
@@ -136,6 +137,10 @@ def _add_pairs(group: Any) -> None:
         default=None,
         help="leave out lines that are not a source and a target; left_out.json has them",
     )
+
+
+def _add_pairs_and_size(group: Any) -> None:
+    add_pairs(group)
     _add_vocab_size(group)
 
 
@@ -214,7 +219,7 @@ RECIPES: dict[str, Recipe] = {
         next_command='pioneers translate {out} "Friday, March 1, 2024"',
         config=TransformerConfig,
         defaults={"preset": "mini", "steps": 400, "batch_size": 64, "lr": 2e-3},
-        add_source=_add_pairs,
+        add_source=_add_pairs_and_size,
         read=lambda args: read_pairs(
             args.pairs, args.target, args.columns, drop_broken=bool(args.drop_broken)
         ),

@@ -179,9 +179,19 @@ def translation(data: PairSet, config: TransformerConfig, context: RunContext) -
         return FastBPE(FastBPE.train(text, config.vocab_size - len(SPECIAL)).merges, SPECIAL)
 
     tokenizer = context.folder.tokenizer(learn)
+    sized = config.replace(vocab_size=tokenizer.vocab_size)
+    return pair_task(
+        data, tokenizer, sized.max_seq_len, lambda: context.build(lambda: Transformer(sized)), context
+    )
+
+
+def pair_task(
+    data: PairSet, tokenizer: Any, longest: int, make: Callable[[], nn.Module], context: RunContext
+) -> Task:
+    """Teach a Transformer pairs with sides of at most ``longest`` tokens; ``make`` gives the model."""
     pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
     ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in pairs] for pairs in data[:2]]
-    ids, long = fitting(ids, data, config.max_seq_len, drop_long=bool(context.drop_long))
+    ids, long = fitting(ids, data, longest, drop_long=bool(context.drop_long))
     how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": context.seed}
     batches, val_batch = (
         RandomPairs(pairs, batch_size=context.batch_size, device=context.device, **how) for pairs in ids
@@ -189,15 +199,14 @@ def translation(data: PairSet, config: TransformerConfig, context: RunContext) -
 
     def loss_fn(model: nn.Module, batch: PairBatch) -> Tensor:
         logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
-        smoothing = 0.1 if model.training else 0.0
-        return seq2seq_loss(logits, batch.targets, label_smoothing=smoothing)
+        return seq2seq_loss(logits, batch.targets, label_smoothing=0.1 if model.training else 0.0)
 
     def written_right(model: nn.Module, batch: PairBatch) -> float:
         best = model(batch.source_ids, batch.input_ids, mask=batch.mask).argmax(-1)
         return ((best == batch.targets) | (batch.targets == -100)).all(dim=1).float().mean().item()
 
     return Task(
-        model=context.build(lambda: Transformer(config.replace(vocab_size=tokenizer.vocab_size))),
+        model=make(),
         loss_fn=loss_fn,
         batches=batches,
         val_batches=[val_batch(step) for step in range(VAL_BATCHES)],

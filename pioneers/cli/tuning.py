@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import torch
@@ -9,14 +10,14 @@ from torch import Tensor, nn
 
 from pioneers.cli.batches import asked, classified, drawn, in_turn, moved, run_encoder, tagged
 from pioneers.cli.origin import Origin, adapt, keeper
-from pioneers.cli.tasks import SPECIAL, VAL_BATCHES, RunContext, Task
-from pioneers.data import ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows
+from pioneers.cli.pairs import PairSet
+from pioneers.cli.tasks import VAL_BATCHES, RunContext, Task, pair_task
+from pioneers.data import ImageSet, RandomRows, RandomWindows
 from pioneers.models import BERTClassifier, BERTReader, BERTTagger
 from pioneers.objectives import (
     causal_lm,
     causal_lm_loss,
     classification_loss,
-    seq2seq_loss,
     span_loss,
     tagging_loss,
 )
@@ -204,35 +205,11 @@ def language_model(parts: tuple[str, str], plan: Plan, context: RunContext) -> T
     )
 
 
-def translator(pairs: tuple[Any, Any], plan: Plan, context: RunContext) -> Task:
+def translator(pairs: PairSet, plan: Plan, context: RunContext) -> Task:
     """Go on training a Transformer on other pairs."""
-    tokenizer, most = plan.origin.tokenizer, plan.length
-    pad_id, start_id, stop_id = (tokenizer.special_ids[name] for name in SPECIAL)
-    ids = [[(tokenizer.encode(s), tokenizer.encode(t)) for s, t in part] for part in pairs]
-    longest = max(max(len(s), 1 + len(t)) for part in ids for s, t in part)
-    if longest > most:
-        raise ValueError(
-            f"the longest side of a pair has {longest} tokens and {plan.origin.name} reads {most}: "
-            "leave out the long pairs"
-        )
-    how = {"pad_id": pad_id, "start_id": start_id, "stop_id": stop_id, "seed": context.seed}
-    batches, val_batch = (
-        RandomPairs(part, batch_size=context.batch_size, device=context.device, **how) for part in ids
-    )
-
-    def loss_fn(model: nn.Module, batch: PairBatch) -> Tensor:
-        logits = model(batch.source_ids, batch.input_ids, mask=batch.mask)
-        return seq2seq_loss(logits, batch.targets, label_smoothing=0.1 if model.training else 0.0)
-
-    return Task(
-        model=_ready(plan.origin.model, plan, context),
-        loss_fn=loss_fn,
-        batches=batches,
-        val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
-        size_text=f"{len(ids[0]):,} pairs",
-        count=lambda batch: int((batch.targets != -100).sum()),
-        save=keeper(tokenizer),
-    )
+    tokenizer = plan.origin.tokenizer
+    task = pair_task(pairs, tokenizer, plan.length, lambda: _ready(plan.origin.model, plan, context), context)
+    return replace(task, tokenizer=None, save=keeper(tokenizer))
 
 
 def _share(right: Tensor) -> float:

@@ -152,7 +152,7 @@ TABLE = [
     (
         f"finetune transformer --init-from {PAIRS} --out {{tmp}}/new --pairs {{tmp}}/long.tsv",
         1,
-        "leave out the long pairs",
+        "--drop-long to leave them out",
     ),
     (f"evaluate {GPT}", 2, "one of the arguments --text --data --images --pairs is required"),
     (f"evaluate {GPT} --data {{tmp}}/good.csv", 1, "is a GPT, which is measured with --text"),
