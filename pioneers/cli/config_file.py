@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import yaml
 
 NOT_SETTINGS = ("config", "dry_run", "out")  # where a run is, not what it is
+SOURCES = ("text", "pairs", "images", "data", "val", "init_from")  # what a run learns from; it keeps a hash
 FLAGS = (argparse.BooleanOptionalAction, argparse._StoreTrueAction)
 
 
@@ -62,7 +63,7 @@ def set_options(parser: Any, path: str) -> None:
     model = values.pop("model", parser.get_default("model"))
     if model != parser.get_default("model"):
         raise ValueError(f"{path} has the settings of another model: pioneers train {model} --config {path}")
-    sha256 = values.pop("data", None)
+    sha256 = values.pop("sha256", None)
     options = {name: action for name, action in parser.options().items() if name != "config"}
     for name, value in values.items():
         if name not in options:
@@ -72,9 +73,7 @@ def set_options(parser: Any, path: str) -> None:
         if value is not None:
             options[name].default = _value(path, name, options[name], value)
             options[name].required = False
-    sources = {
-        options[name].dest: options[name].default for name in values if name in ("text", "pairs", "images")
-    }
+    sources = {options[name].dest: options[name].default for name in values if name in SOURCES}
     if sha256 is not None:
         parser.set_defaults(expected=Expected(path, sha256, sources))
 
@@ -91,7 +90,7 @@ def check_data(args: argparse.Namespace, sha256: str) -> None:
     if all(getattr(args, name) == value for name, value in expected.sources.items()):
         raise ValueError(
             f"the data are not those that {expected.file} was written for; restore them, or delete its line "
-            f"'data' to train on what is there now"
+            f"'sha256' to train on what is there now"
         )
 
 

@@ -12,14 +12,13 @@ from pioneers.cli.finetune_help import DESCRIPTION, EXAMPLES, SUMMARIES
 from pioneers.cli.origin import Origin
 from pioneers.cli.parser import Parser, positive_int
 from pioneers.cli.pictures import prepared
-from pioneers.cli.recipes import Recipe, add_pairs
-from pioneers.cli.sources import TEXTS, Dataset, read_images, read_pairs
+from pioneers.cli.recipes import Recipe, add_pairs, add_text
+from pioneers.cli.sources import Dataset, read_images, read_pairs, read_text
 from pioneers.cli.tasks import SPECIAL
 from pioneers.cli.train import run
 from pioneers.cli.train_options import add_results, add_training
 from pioneers.cli.tuning import Plan, Rows
 from pioneers.config import Config
-from pioneers.data import split_text, text_file
 from pioneers.models import GPT, Llama, Transformer, ViT
 
 __all__ = ["add_arguments", "run"]
@@ -81,15 +80,6 @@ def _add_data(kinds: str, *columns: tuple[str, str | None, str]) -> Callable[[An
     return add
 
 
-def _add_text(group: Any) -> None:
-    group.add_argument(
-        "--text",
-        required=True,
-        metavar="TEXT",
-        help=f"a UTF-8 file, plain or .gz, or one of: {', '.join(TEXTS)}",
-    )
-
-
 def _add_images(group: Any) -> None:
     group.add_argument(
         "--images",
@@ -99,10 +89,10 @@ def _add_images(group: Any) -> None:
     )
 
 
-def _planned(args: Arguments, origin: Origin, data: Any) -> Dataset:
-    """Put data and plan together, with a hash over both."""
+def _planned(args: Arguments, origin: Origin, data: Any, sha256: str = "") -> Dataset:
+    """Put data and plan together, with a hash over both; that of the data may be known."""
     plan = Plan(origin, args.lora, getattr(args, "max_seq_len", None))
-    return Dataset((data, plan), tuning.fingerprint(data, origin.sha256))
+    return Dataset((data, plan), tuning.fingerprint([sha256] if sha256 else data, origin.sha256))
 
 
 def _read_rows(
@@ -138,11 +128,11 @@ def _read_reader(args: Arguments) -> Dataset:
 
 
 def _read_gpt(args: Arguments) -> Dataset:
-    text = TEXTS[args.text]() if args.text in TEXTS else text_file(args.text)
+    corpus, sha256 = read_text(args.text, args.column)
     origin = Origin.of(args.init_from).require((GPT, Llama), "only a GPT or a Llama goes on with a text")
     if origin.tokenizer is None:
         raise ValueError(f"{args.init_from} has no tokenizer: put that of the model beside it")
-    return _planned(args, origin, split_text(text))
+    return _planned(args, origin, corpus, sha256)
 
 
 def _read_vit(args: Arguments) -> Dataset:
@@ -177,9 +167,9 @@ def _tuning(about: str, next_command: str, add_source: Any, read: Any, build: An
 TABLE = "a CSV, TSV or JSON lines file, plain or .gz"
 TUNINGS = {
     "gpt": _tuning(
-        "Go on training a GPT or a Llama on a text, with its own tokenizer. The last tenth is held out.",
+        "Go on training a GPT or a Llama on a text, with its own tokenizer.",
         'pioneers generate {out} --prompt "The "',
-        _add_text,
+        add_text,
         _read_gpt,
         tuning.language_model,
     ),

@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from pioneers.cli.config_file import NOT_SETTINGS, check_data
+from pioneers.cli.run_context import RunContext
 from pioneers.cli.run_folder import RunFolder, has_trained, saved_settings
-from pioneers.cli.tasks import RunContext, Task
+from pioneers.cli.tasks import Task
 from pioneers.cli.train_options import train_config
 from pioneers.config import Config
 from pioneers.device import seed_everything
@@ -34,7 +35,7 @@ def prepare(
     dataset = recipe.read(args)
     check_data(args, dataset.sha256)
     config = recipe.configure(args, dataset.data)
-    folder = kind(Path(args.out), _settings(args) | {"data": dataset.sha256}, training)
+    folder = kind(Path(args.out), _settings(args) | {"sha256": dataset.sha256}, training)
     seed_everything(args.seed)
     names = ("batch_size", "seed", "shard", "tokenizer", "drop_long")
     how = {name: getattr(args, name) for name in names if hasattr(args, name)}

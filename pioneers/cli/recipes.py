@@ -8,9 +8,9 @@ from typing import Any
 from pioneers.cli.pairs import COLUMNS as PAIR_COLUMNS
 from pioneers.cli.pairs import PAIRS
 from pioneers.cli.parser import positive_int
+from pioneers.cli.run_context import RunContext
 from pioneers.cli.sources import IMAGES, TEXTS, Dataset, read_images, read_pairs, read_text
 from pioneers.cli.tasks import (
-    RunContext,
     Task,
     image_classification,
     language_modelling,
@@ -82,7 +82,8 @@ class Recipe:
         return self.config.preset(args.preset, **asked, **self.sizes(args, data))
 
 
-def _add_text(group: Any) -> None:
+def add_text(group: Any) -> None:
+    """Add the options that name a text."""
     names = ", ".join(TEXTS)
     group.description = ABOUT_TEXT
     group.add_argument(
@@ -91,6 +92,10 @@ def _add_text(group: Any) -> None:
     group.add_argument(
         "--column", metavar="NAME", help="of a .jsonl, .csv or .tsv file, with the documents (default: text)"
     )
+
+
+def _add_text_and_vocabulary(group: Any) -> None:
+    add_text(group)
     group.add_argument(
         "--tokenizer",
         metavar="NAME",
@@ -198,7 +203,7 @@ RECIPES: dict[str, Recipe] = {
         next_command='pioneers generate {out} --prompt "The "',
         config=GPTConfig,
         defaults={"preset": "mini", "steps": 500, "batch_size": 16, "lr": 4e-3},
-        add_source=_add_text,
+        add_source=_add_text_and_vocabulary,
         read=_read_text,
         build=language_modelling,
     ),
@@ -209,7 +214,7 @@ RECIPES: dict[str, Recipe] = {
         next_command="",
         config=BERTConfig,
         defaults={"preset": "mini", "steps": 1000, "batch_size": 32, "lr": 2e-3},
-        add_source=_add_text,
+        add_source=_add_text_and_vocabulary,
         read=_read_text,
         build=masked_modelling,
     ),

@@ -9,7 +9,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from pioneers.cli.config_file import config_to_text, read_config
+from pioneers.cli.config_file import SOURCES, config_to_text, read_config
 from pioneers.tokenizers import FastBPE, WordPiece
 from pioneers.training import TrainConfig
 from pioneers.training.distributed import rank
@@ -22,17 +22,8 @@ COPIES = 8  # of the weights: in the checkpoint (with two moments) and its succe
 KEPT = 4  # more of them, from before a cool-down
 SETTINGS, CHECKPOINT, LOCK, LEFT_OUT = "run.yaml", "checkpoint.safetensors", ".lock", "left_out.json"
 OURS = (f"{SETTINGS}.partial", LOCK, ".writable")  # files that a run which was killed at once leaves
-FREE = (
-    "text",
-    "pairs",
-    "images",
-    "val",
-    "shard",
-    "tensorboard",
-)  # options that may change when a run resumes
+FREE = (*SOURCES, "shard", "tensorboard")  # options that may change when a run resumes
 LENGTH = ("steps", "schedule", "cooldown_steps")  # options that may change if it can be made longer
-
-
 TOKENIZER_FILES = ("tokenizer.json", "vocab.txt")
 
 
@@ -156,7 +147,7 @@ class RunFolder:
 
     def _difference(self, name: str) -> str:
         before = (self.saved or {}).get(name)
-        if name == "data":
+        if name == "sha256":
             return "other data"
         if name == "model":
             return f"the model {before} (now {self.settings[name]})"

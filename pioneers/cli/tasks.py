@@ -1,7 +1,7 @@
 """The training tasks: batches, loss and validation of each model. The loop is the same for all."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from pioneers.cli.pairs import PairSet, fitting
-from pioneers.cli.run_folder import RunFolder
+from pioneers.cli.run_context import RunContext
 from pioneers.cli.sources import Pictures
-from pioneers.cli.texts import describe, end_id, given_tokenizer, learn_tokenizer, processes
-from pioneers.data import Corpus, ImageSet, PairBatch, RandomPairs, RandomRows, RandomWindows, corpus_tokens
+from pioneers.cli.texts import describe
+from pioneers.data import Corpus, ImageSet, PairBatch, RandomPairs, RandomRows
 from pioneers.models import (
     GPT,
     BERTConfig,
@@ -33,7 +33,6 @@ from pioneers.objectives import (
     seq2seq_loss,
 )
 from pioneers.tokenizers import FastBPE, WordPiece
-from pioneers.tokenizers.bulk import Encodes
 from pioneers.training.train_step import count_rows
 from pioneers.weights import save_pretrained
 
@@ -76,60 +75,20 @@ class Task:
         return numbers
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunContext:
-    """The run's folder and device, and the options that a task looks at."""
-
-    folder: RunFolder
-    device: torch.device
-    batch_size: int
-    seed: int
-    shard: bool = False
-    tokenizer: str | None = None
-    drop_long: bool | None = None
-
-    def build(self, make: Callable[[], nn.Module]) -> nn.Module:
-        """Build the model, after checking that the disk has room for the run.
-
-        It is on its device, or, where it may not fit there before it is sharded, on the CPU.
-
-        Args:
-            make: makes the model; first called without allocating memory, to measure its size.
-
-        Raises:
-            OSError: the disk has too little space.
-        """
-        with torch.device("meta"):
-            self.folder.check_room(sum(p.numel() * p.element_size() for p in make().parameters()))
-        return make() if self.shard else make().to(self.device)
-
-    def windows(
-        self, corpus: Corpus, tokenizer: Encodes, seq_len: int, option: str
-    ) -> tuple[RandomWindows, RandomWindows]:
-        """Make batches of windows of T + 1 tokens from both parts of a text."""
-        end, cores = end_id(corpus, tokenizer), processes()
-        parts = corpus_tokens(corpus, tokenizer, end_id=end, device=self.device, processes=cores)
-        shortest = min(map(len, parts))
-        if shortest <= seq_len:
-            raise ValueError(
-                f"a part of the text (nine tenths of it are learned from, one is held out) has {shortest} "
-                f"tokens, which is too short for {option}: use a longer text or a smaller --seq-len"
-            )
-        how = {"seq_len": seq_len, "batch_size": self.batch_size, "seed": self.seed}
-        return RandomWindows(parts[0], **how), RandomWindows(parts[1], **how)
-
-    def text_tokenizer(self, corpus: Corpus, kind: type, vocab_size: int) -> Any:
-        """Return the tokenizer of the run; that of a new run is given, or learned from the text."""
-        if self.tokenizer is None:
-            return self.folder.tokenizer(lambda: learn_tokenizer(corpus, kind, vocab_size))
-        name = self.tokenizer
-        return self.folder.tokenizer(lambda: given_tokenizer(name, kind))
-
-
 def language_modelling(corpus: Corpus, config: GPTConfig, context: RunContext) -> Task:
     """Train a GPT to predict the next token of a text."""
     tokenizer = context.text_tokenizer(corpus, FastBPE, config.vocab_size)
-    seq_len = config.max_seq_len
+    sized = config.replace(vocab_size=tokenizer.vocab_size)
+    task = next_token_task(
+        corpus, tokenizer, sized.max_seq_len, lambda: context.build(lambda: GPT(sized)), context
+    )
+    return replace(task, size_text=describe(corpus, learned=context.tokenizer is None))
+
+
+def next_token_task(
+    corpus: Corpus, tokenizer: Any, seq_len: int, make: Callable[[], nn.Module], context: RunContext
+) -> Task:
+    """Teach a decoder the next token in windows of T tokens; ``make`` gives the model."""
     batches, val_batch = context.windows(corpus, tokenizer, seq_len, f"--seq-len {seq_len}")
 
     def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
@@ -137,11 +96,11 @@ def language_modelling(corpus: Corpus, config: GPTConfig, context: RunContext) -
         return causal_lm_loss(model(input_ids), targets)
 
     return Task(
-        model=context.build(lambda: GPT(config.replace(vocab_size=tokenizer.vocab_size))),
+        model=make(),
         loss_fn=loss_fn,
         batches=batches,
         val_batches=[val_batch(step) for step in range(VAL_BATCHES)],
-        size_text=describe(corpus, learned=context.tokenizer is None),
+        size_text=describe(corpus, learned=False),
         tokenizer=tokenizer,
     )
 

@@ -5,22 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor, nn
 
 from pioneers.cli.batches import asked, classified, drawn, in_turn, moved, run_encoder, tagged
 from pioneers.cli.origin import Origin, adapt, keeper
 from pioneers.cli.pairs import PairSet
-from pioneers.cli.tasks import VAL_BATCHES, RunContext, Task, pair_task
-from pioneers.data import ImageSet, RandomRows, RandomWindows
+from pioneers.cli.run_context import RunContext
+from pioneers.cli.tasks import Task, next_token_task, pair_task
+from pioneers.data import Corpus, ImageSet, RandomRows
 from pioneers.models import BERTClassifier, BERTReader, BERTTagger
-from pioneers.objectives import (
-    causal_lm,
-    causal_lm_loss,
-    classification_loss,
-    span_loss,
-    tagging_loss,
-)
+from pioneers.objectives import classification_loss, span_loss, tagging_loss
 
 
 class Plan(NamedTuple):
@@ -177,32 +171,11 @@ def image_classifier(
     )
 
 
-def language_model(parts: tuple[str, str], plan: Plan, context: RunContext) -> Task:
+def language_model(corpus: Corpus, plan: Plan, context: RunContext) -> Task:
     """Go on training a GPT on another text."""
-    seq_len = plan.length
-    windows = []
-    for part in parts:
-        tokens = torch.tensor(plan.origin.tokenizer.encode(part), device=context.device)
-        if len(tokens) <= seq_len:
-            raise ValueError(
-                f"a part of the text (nine tenths of it are learned from, one is held out) has {len(tokens)} "
-                f"tokens, too few for --seq-len {seq_len}: use a longer text or a smaller --seq-len"
-            )
-        how = {"seq_len": seq_len, "batch_size": context.batch_size, "seed": context.seed}
-        windows.append(RandomWindows(tokens, **how))
-
-    def loss_fn(model: nn.Module, batch: Tensor) -> Tensor:
-        input_ids, targets = causal_lm(batch)
-        return causal_lm_loss(model(input_ids), targets)
-
-    return Task(
-        model=_ready(plan.origin.model, plan, context),
-        loss_fn=loss_fn,
-        batches=windows[0],
-        val_batches=[windows[1](step) for step in range(VAL_BATCHES)],
-        size_text=f"{len(parts[0]):,} characters",
-        save=keeper(plan.origin.tokenizer),
-    )
+    make = lambda: _ready(plan.origin.model, plan, context)  # noqa: E731
+    task = next_token_task(corpus, plan.origin.tokenizer, plan.length, make, context)
+    return replace(task, tokenizer=None, save=keeper(plan.origin.tokenizer))
 
 
 def translator(pairs: PairSet, plan: Plan, context: RunContext) -> Task:

@@ -21,7 +21,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: F401
 
 from pioneers.analysis import plots  # noqa: F401
-from pioneers.cli import commands, train  # noqa: F401
+from pioneers.cli import commands, finetune, train  # noqa: F401
 
 MOST = 5  # kills
 

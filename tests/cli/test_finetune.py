@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,26 @@ def test_another_origin_or_other_examples_need_another_folder(
     (tmp_path / "fewer.csv").write_text("\n".join((examples / "reviews.csv").read_text().splitlines()[:12]))
     fewer = tuning("classifier", tuned("classifier"), "--data", tmp_path / "fewer.csv")
     assert fails(fewer).startswith(f"{tuned('classifier')} holds a run with other data; ")
+
+
+def test_the_file_with_the_examples_may_be_renamed(tuning, tuned, examples, tmp_path, capsys):
+    shutil.copytree(tuned("classifier"), tmp_path / "run")
+    shutil.copy(examples / "reviews.csv", tmp_path / "renamed.csv")
+    assert main(tuning("classifier", tmp_path / "run", "--data", tmp_path / "renamed.csv")) == 0
+    assert "has already made all 7 steps" in capsys.readouterr().out
+
+
+def test_a_gpt_goes_on_with_documents(command, tuning, tmp_path, fails, capsys):
+    rows = [json.dumps({"body": f"{n} document after the other, " * 30}) for n in range(20)]
+    (tmp_path / "notes.jsonl").write_text("\n".join(rows))
+    documents = ["--text", tmp_path / "notes.jsonl", "--column", "body"]
+    assert fails(tuning("gpt", tmp_path / "run", *documents)) == (
+        "the tokenizer has none of <|endoftext|>, <|end_of_text|>, </s>, [SEP] to put between documents; "
+        "give another --tokenizer, or join the documents to one text"
+    )
+    assert main(command("gpt", tmp_path / "origin", *documents, steps=1)) == 0
+    assert main(tuning("gpt", tmp_path / "run", *documents, "--init-from", tmp_path / "origin", steps=1)) == 0
+    assert capsys.readouterr().out.count("trained on 18 documents") == 2
 
 
 def test_a_head_for_the_same_labels_is_kept(tuning, tuned, tmp_path):

@@ -33,6 +33,14 @@ def test_a_run_is_repeated_from_its_settings(model, trained, tmp_path):
     assert (tmp_path / "again" / "run.yaml").read_text() == config.read_text()
 
 
+@pytest.mark.parametrize("task", ["gpt", "classifier"])
+def test_fine_tuning_is_repeated_from_its_settings(task, tuned, tmp_path):
+    config = tuned(task) / "run.yaml"
+    assert main(["finetune", task, "--config", str(config), "--out", str(tmp_path / "again")]) == 0
+    assert weights(tmp_path / "again") == weights(tuned(task))
+    assert (tmp_path / "again" / "run.yaml").read_text() == config.read_text()
+
+
 def test_options_of_the_command_line_win(trained, tmp_path):
     config = run_of(trained, tmp_path, shard=True, out=str(tmp_path / "run"), patience=None)
     given = ["--steps", "3", "--no-shard", "--batch-size", "2"]
@@ -68,7 +76,7 @@ def test_other_data_than_those_of_the_settings_are_refused(trained, sources, tmp
     config = run_of(trained, tmp_path, text=str(text))
     command = ["train", "gpt", "--config", config, "--out", tmp_path / "run"]
     assert fails(command) == (
-        f"the data are not those that {config} was written for; restore them, or delete its line 'data' to "
+        f"the data are not those that {config} was written for; restore them, or delete its line 'sha256' to "
         "train on what is there now"
     )
     assert not (tmp_path / "run").exists()

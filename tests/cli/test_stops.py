@@ -34,13 +34,17 @@ def start(*command):
     )
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_killed_at_random_moments_a_run_ends_with_the_same_weights(processes, command, sources, tmp_path):
+@pytest.mark.parametrize(("what", "processes"), [("train", 1), ("train", 2), ("finetune", 1)])
+def test_killed_at_random_moments_a_run_ends_with_the_same_weights(
+    what, processes, command, tuning, tmp_path
+):
     seed = int(os.environ.get("PIONEERS_SEED", random.randrange(10**6)))
     print(f"PIONEERS_SEED={seed}")
-    options = ["--batch-size", "6", "--log-every", "5", "--checkpoint-every", "5", "--dropout", "0.1"]
-    _, model, *rest = command("gpt", "FOLDER", *options, steps=100)
-    arguments = ["train", model, *rest]
+    options = ["--batch-size", "6", "--log-every", "5", "--checkpoint-every", "5"]
+    if what == "train":
+        arguments = command("gpt", "FOLDER", *options, "--dropout", "0.1", steps=100)
+    else:
+        arguments = tuning("classifier", "FOLDER", *options, steps=100)
     where = arguments.index("--out")
     del arguments[where : where + 2]
     run = start(sys.executable, STOPPED, seed, processes, tmp_path / "run", *arguments)

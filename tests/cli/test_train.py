@@ -393,4 +393,4 @@ def test_settings_are_on_disk_as_they_were_given(trained):
     given = {"model": "gpt", "preset": "mini", "d_model": 12, "seq_len": 23, "steps": 7, "lr": 0.004}
     assert given.items() <= settings.items()
     assert "out" not in settings
-    assert re.fullmatch(r"[0-9a-f]{64}", settings["data"])
+    assert re.fullmatch(r"[0-9a-f]{64}", settings["sha256"])

@@ -53,7 +53,11 @@ def test_a_row_says_in_which_line_it_ends(tmp_path):
         ("a.jsonl", b'{"text": null}\n', "line 1: the column 'text' is null, not a text"),
         ("a.jsonl", b'{"text": ["a"]}\n', "line 1: the column 'text' is"),
         ("a.jsonl", b'{"text": "\\ud83d"}\n', "line 1: the column 'text' has half a surrogate pair"),
-        ("a.jsonl.gz", gzip.compress(b'{"text": "a"}\n' * 99, mtime=0)[:-9], "truncated or damaged gzip file"),
+        (
+            "a.jsonl.gz",
+            gzip.compress(b'{"text": "a"}\n' * 99, mtime=0)[:-9],
+            "truncated or damaged gzip file",
+        ),
         ("a.txt", b"a", "is not a table: its name must end in .csv, .tsv or .jsonl"),
     ],
 )
