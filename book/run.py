@@ -67,7 +67,7 @@ def jobs(names: list[str], sockets: Path) -> Iterator[tuple[str, Job]]:
         yield f"labs/{source.parent.name}", partial(release.make_reference, source, key)
     cache, package = results.cache_of(ROOT), Sources(ROOT)
     chosen = [name for name in names or pages() if not name.startswith("labs/")]
-    chosen.sort(key=lambda name: name != "book/command_line")  # long, and near the end: a core would wait
+    chosen.sort(key=lambda name: not name.startswith("book/command_line"))  # long ones; a core would wait
     for number, name in enumerate(chosen):
         notebook = results.read(source_of(name))
         if notebook:
