@@ -6,6 +6,7 @@ The class token comes first in ``weights``; every query gives some weight to pat
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_only_where
 
 ANSWER = '''
 def attention_distance(
@@ -57,6 +58,10 @@ def blind_to_class_token(run, probe):
 def own_patch(run, probe):
     weights = torch.eye(7).expand(2, 3, 7, 7)
     return run(probe.having("law", weights=weights, columns=2, patch_size=11)), torch.zeros(3)
+
+
+def is_no_square(case):
+    return case.probe.args["weights"].shape[-1] - 1 != case.probe.args["columns"] ** 2
 
 
 SCALED, PLACES = "shares / shares.sum(-1, keepdim=True)", "(n // columns, n % columns)"
@@ -143,6 +148,20 @@ ex.wrong(
     "The grid has `columns` columns; it need not be a square.",
     ("n // columns, n % columns", "n // math.isqrt(len(n)), n % math.isqrt(len(n))"),
     believes="images are square",
+)
+ex.wrong(
+    "one sum for all queries",
+    "Scale the weights of each query by themselves: one that looks much at the class token counts as well.",
+    (SCALED, "shares / shares.sum((-2, -1), keepdim=True) * shares.shape[-1]"),
+    (SCALED, "shares / shares.sum((0, 2, 3), keepdim=True) * shares[:, 0, 0].numel()"),
+    believes="a weighted mean has one sum of weights",
+)
+ex.wrong(
+    "a square grid taken for granted",
+    "The grid has `columns` columns; it need not be a square.",
+    ("n // columns, n % columns", "n // round(len(n) ** 0.5), n % round(len(n) ** 0.5)"),
+    ("n // columns, n % columns", "n // math.ceil(len(n) ** 0.5), n % math.ceil(len(n) ** 0.5)"),
+    believes="images are square", shows=wrong_only_where(is_no_square),
 )
 
 ex.right(

@@ -7,6 +7,7 @@ import torch
 
 from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
+from pioneers.checks.symptoms import wrong_only_where
 
 ANSWER = '''
 def offset_bias(table: Tensor, rows: int, columns: int) -> Tensor:
@@ -43,6 +44,10 @@ def same_offset(run, probe):
     table = normals(651)(2, 2 * 5 - 1, 2 * 7 - 1)
     bias = run(probe.having("law", table=table, rows=5, columns=7)).reshape(2, 5, 7, 5, 7)
     return bias[:, 1:, 1:, 1:, 1:], bias[:, :-1, :-1, :-1, :-1]
+
+
+def is_no_square(case):
+    return case.probe.args["rows"] != case.probe.args["columns"]
 
 
 PLACES, OFFSETS = "n // columns, n % columns", "row - row[:, None], column - column[:, None]"
@@ -100,6 +105,19 @@ ex.wrong(
     "divided by the number of rows",
     "In reading order patch n is in row n // columns and column n % columns.",
     ("n // columns, n % columns", "n // rows, n % rows"), believes="rows count rows",
+)
+ex.wrong(
+    "a row has as many offsets as columns",
+    "In a flat table a row is 2 · columns - 1 long: offsets run from 1 - columns to columns - 1.",
+    (f"table[:, {INDEX}]", "table.flatten(1)[:, (down + rows - 1) * columns + right + columns - 1]"),
+    believes="as many offsets as places",
+)
+ex.wrong(
+    "right for square grids only",
+    "Rows and columns are mixed up somewhere: patch n is in row n // columns and column n % columns.",
+    [(PLACES, "n // rows, n % rows"), ("down + rows", "down.clamp(1 - rows, rows - 1) + rows"),
+     ("right + columns", "right.clamp(1 - columns, columns - 1) + columns")],
+    believes="rows and columns are alike", shows=wrong_only_where(is_no_square),
 )
 
 ex.right(

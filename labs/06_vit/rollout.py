@@ -100,7 +100,8 @@ ex.wrong(
 ex.wrong(
     "the largest head instead of the mean",
     "The heads are averaged, so that the rows still sum to one.",
-    ("mean(2)", "amax(2)"), believes="the strongest head decides",
+    ("mean(2)", "amax(2)"), ("weights.mean(2)", "F.normalize(weights.amax(2), p=1, dim=-1)"),
+    believes="the strongest head decides",
 )
 ex.wrong(
     "heads summed",
@@ -151,6 +152,23 @@ def rollout(weights, residual=0.5):
     shares = attention_rollout(list(weights))[:, 0, 1:]
     return shares / shares.sum(-1, keepdim=True)
 """, believes="the function from the package is an answer",
+)
+ex.wrong(
+    "a layer is missing",
+    "The product has a matrix for each of the L layers, from the first to the last.",
+    [("mixed = eye\n", "mixed = eye.expand_as(weights[0, :, 0])\n"), ("mean(2)", "mean(2)[1:]")],
+    [("mixed = eye\n", "mixed = eye.expand_as(weights[0, :, 0])\n"), ("mean(2)", "mean(2)[:-1]")],
+    believes="the identity is the first layer",
+)
+ex.wrong(
+    "one sum for all images",
+    "The shares of each image sum to one: divide by the sum over its own patches, the last axis.",
+    (SCALED, "shares / shares.sum()"), believes="a sum needs no axis",
+)
+ex.wrong(
+    "normalised over the images",
+    "The shares of each image sum to one: divide by the sum over its own patches, the last axis.",
+    ("sum(-1, keepdim", "sum(0, keepdim"), believes="any axis will do",
 )
 
 ex.right(

@@ -106,6 +106,13 @@ def to_tokens(patches, cls_token, table):
     return torch.cat([cls, patches], dim=1) + positions(len(table))
 """, believes="the module from the package is an answer",
 )
+ex.wrong(
+    "vectors multiplied by √D",
+    "The translator does that with its word vectors; here the positions are added to vectors as they are.",
+    (JOINED, f"{JOINED} * patches.shape[-1] ** 0.5"),
+    ("[cls, patches]", "[cls, patches * patches.shape[-1] ** 0.5]"),
+    believes="an embedding is scaled before positions are added",
+)
 
 ex.right(
     "positions first, each to its own",
