@@ -171,9 +171,12 @@ def paired_interval(a, a_seeds, b, b_seeds, quantiles):
 """, believes="two samples have two means",
 )
 ex.wrong(
-    "divided by the root of all runs",
+    "all runs counted, not the pairs",
     "k counts the seeds that both arms have: those are the differences there are.",
     ("len(d) ** 0.5", "len(a) ** 0.5"), ("len(d) ** 0.5", "len(b) ** 0.5"),
+    (FREEDOM, "quantiles[len(a) - 1]"), (FREEDOM, "quantiles[len(b) - 1]"),
+    [(FREEDOM, "quantiles[len(a) - 1]"), ("len(d) ** 0.5", "len(a) ** 0.5")],
+    [(FREEDOM, "quantiles[len(b) - 1]"), ("len(d) ** 0.5", "len(b) ** 0.5")],
     believes="n is the number of runs",
 )
 ex.wrong(

@@ -58,6 +58,7 @@ def is_nothing_by_nothing(symptom):
 
 
 SHARE, MEAN, ASKED = "(predictions[mine] == c).float().mean()", "torch.stack(shares).mean()", "labels != -100"
+HITS = "(predictions[mine] == c).sum()"
 ADDED, ZERO = f"shares.append({SHARE})", "shares.append(torch.tensor(0.0))"
 ex.wrong(
     "a result that is no tensor",
@@ -68,6 +69,16 @@ ex.wrong(
     "another type than float32",
     "",
     (".float()", ".double()"), believes="more digits are better",
+)
+ex.wrong(
+    "precision instead of recall",
+    "Divide by the images that belong to the class, not by those that are called so.",
+    [("mine = labels == c", f"mine = (predictions == c) & ({ASKED})"),
+     ("(predictions[mine]", "(labels[mine]")],
+    (SHARE, f"({HITS} / (predictions == c)[{ASKED}].sum())"),
+    (SHARE, f"({HITS} / (predictions == c)[{ASKED}].sum().clamp(min=1))"),
+    (SHARE, f"({HITS} / (predictions == c).sum().clamp(min=1))"),
+    believes="divide by the number of answers",
 )
 ex.wrong(
     "zero divided by zero",
@@ -84,12 +95,6 @@ ex.wrong(
     "plain accuracy",
     "A class with many images has more say in it, and images without a label do not count.",
     (MEAN, "(predictions == labels).float().mean()"), believes="what has no label is just another image",
-)
-ex.wrong(
-    "precision instead of recall",
-    "Divide by the images that belong to the class, not by those that are called so.",
-    [("mine = labels == c", f"mine = (predictions == c) & ({ASKED})"),
-     ("(predictions[mine]", "(labels[mine]")], believes="divide by the number of answers",
 )
 ex.wrong(
     "F1 instead of accuracy",
@@ -133,6 +138,11 @@ ex.wrong(
     "no label taken for a class",
     "-100 is no class: it says that nothing is asked there, and such images are left out.",
     ("range(num_classes)", "labels.unique()"), believes="the classes are all that the labels contain",
+)
+ex.wrong(
+    "an image without a label counts for class 0",
+    "-100 is no class, and is not to become one: leave out images without a label before you count.",
+    ("mine = labels == c", "mine = labels.clamp(min=0) == c"), believes="a label has to be a class",
 )
 
 ex.right(

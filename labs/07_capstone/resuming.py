@@ -180,6 +180,11 @@ ex.wrong(
     ("(arm, seed) not in done", "seed not in done")],
     believes="a seed is a run",
 )
+ex.wrong(
+    "a row glued to half a line is read all the same",
+    "The line as a whole is no JSON, so it is left out, whatever stands at its end.",
+    ("json.loads(line)", 'json.loads(line[line.rfind("{") :])'), believes="save what can be saved",
+)
 
 ex.right(
     "a table of what is done",

@@ -5,8 +5,9 @@
 
 import torch
 
-from pioneers.checks.building import exercise
+from pioneers.checks.building import exercise, stops_at
 from pioneers.checks.rng import normals
+from pioneers.checks.symptoms import wrong_on
 
 ANSWER = '''
 def summary(scores: Tensor, finished: Tensor) -> Tensor:
@@ -23,6 +24,8 @@ READY = ("std", "var", "std_mean", "var_mean", "cov")
 ex = exercise(
     "7.5", ANSWER, points=6, minutes=8, difficulty=2, reread="sec-variations", refuse=READY, seed=75,
 )
+
+CLOSE, NO_NUMBER = "scores in percent, close together", "lost runs, their scores no number"
 
 
 @ex.maker
@@ -42,7 +45,9 @@ ex.probe("lost runs, their scores zero", A=3, S=7, lost=((0, 1), (0, 6), (2, 0))
 ex.probe("lost runs, their scores something else", A=2, S=5, lost=((0, 0), (1, 2), (1, 3), (1, 4)), junk=7.0)
 ex.probe("double precision", A=2, S=3, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", A=3, S=5, strided=True)
-ex.probe("lost runs, their scores no number", A=2, S=5, lost=((0, 3), (1, 0), (1, 1)), junk=torch.nan)
+ex.probe(NO_NUMBER, A=2, S=5, lost=((0, 3), (1, 0), (1, 1)), junk=torch.nan)
+PERCENT = [[90.25, 90.5, 90.125, 90.375], [71.5, 71.25, 71.625, 71.375]]
+ex.probe(CLOSE, scores=PERCENT, finished=[[True] * 4, [True] * 3 + [False]])
 normal = normals(7501)
 mostly = normal(7, 5) < 1.2
 mostly[:, :2] = True
@@ -102,6 +107,9 @@ ex.wrong(
     LOST, ("row[done]", "row * done"),
     [("x = row[done]", "x, n = row * done, done.sum()\n        mean = x.sum() / n"), (MIDDLE, "[mean,"),
      (f"{SQUARES} / (len(x) - 1)", "((x - mean) ** 2).sum() / (n - 1)")],
+    [("x = row[done]", "x, n = row.masked_fill(~done, 0), done.sum()\n        mean = x.sum() / n"),
+     (MIDDLE, "[mean,"), (f"{SQUARES} / (len(x) - 1)", "((x - mean) ** 2).sum() / (n - 1)")],
+    ("row[done]", "row.masked_fill(~done, 0)"),
     believes="zeros do no harm in a sum",
 )
 ex.wrong(
@@ -129,6 +137,30 @@ ex.wrong(
     "the library does the work",
     "",
     (WIDTH, "x.std()"), believes="the ready function is an answer",
+)
+ex.wrong(
+    "only NaN is left out",
+    "Which runs were lost is in `finished`: where it is False an ordinary number may stand as well.",
+    ("row[done]", "row[~row.isnan()]"), believes="a lost run is NaN",
+)
+ex.wrong(
+    "a lost score multiplied by zero",
+    "0 · NaN is NaN: pick the finished scores, or replace the others with torch.where before you compute.",
+    source="""
+def summary(scores, finished):
+    w = finished.to(scores.dtype)
+    n = w.sum(1, keepdim=True)
+    mean = (scores * w).sum(1, keepdim=True) / n
+    squares = ((scores - mean) ** 2 * w).sum(1, keepdim=True)
+    return torch.cat([mean, (squares / (n - 1)).sqrt()], dim=1)
+""", believes="zero times anything is zero", shows=wrong_on(NO_NUMBER),
+)
+ex.wrong(
+    "the mean of the squares minus the square of the mean",
+    "Of two large numbers that are nearly equal only rounding is left: subtract the mean first, then square.",
+    (f"{SQUARES} / (len(x) - 1)", "((x * x).sum() - len(x) * x.mean() ** 2).clamp(min=0) / (len(x) - 1)"),
+    (f"{SQUARES} / (len(x) - 1)", "((x**2).mean() - x.mean() ** 2) * len(x) / (len(x) - 1)"),
+    believes="the two formulas are the same", shows=stops_at(CLOSE, "finite", "value"),
 )
 
 ex.right(

@@ -87,6 +87,9 @@ ex.wrong(
     "The rate belongs to the arm; chosen anew for each seed it follows the luck of single runs.",
     [(MEANS, "validation.masked_fill(~finished, -torch.inf)"),
      (CHOSEN, "test.gather(1, means.argmax(1, keepdim=True))[:, 0]")],
+    [(MEANS, "validation.masked_fill(~finished.all(-1, keepdim=True), -torch.inf)"),
+     (CHOSEN, "test.gather(1, means.argmax(1, keepdim=True))[:, 0]")],
+    [(MEANS, "validation"), (CHOSEN, "test.gather(1, means.argmax(1, keepdim=True))[:, 0]")],
     believes="every run may have its best rate",
 )
 ex.wrong(
@@ -142,6 +145,11 @@ ex.wrong(
     "test[:, best] takes each choice for every arm: pair arm and choice, test[arange(A), best].",
     ("test[torch.arange(len(test), device=test.device), means.argmax(-1)]", "test[:, means.argmax(-1)]"),
     believes="indexing pairs itself up",
+)
+ex.wrong(
+    "every arm reads the rows of the first",
+    "A choice counts from the first rate of its own arm: in a long list of all rows, arm a begins at a · R.",
+    (CHOSEN, f"test.flatten(0, 1)[{BEST}]"), believes="the number of a rate is the number of a row",
 )
 
 ex.right(

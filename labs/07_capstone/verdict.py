@@ -158,6 +158,9 @@ ex.wrong(
 ex.wrong(
     "the margin counts as a lead",
     "Above the margin means larger: an end that lies on the margin belongs to no lead.",
+    [(LEADS, "(low >= margin).long()"), (NO_LEAD, "(high < margin).long()"),
+     (TRAILS, "(high <= -margin).long()"), (NO_TRAIL, "(low > -margin).long()")],
+    [(LEADS, "(low >= margin).long()"), (TRAILS, "(high <= -margin).long()")],
     ("(low > margin).long() - (high <= margin).long()", "(low >= margin).long() - (high < margin).long()"),
     ("(high < -margin).long() - (low >= -margin).long()",
      "(high <= -margin).long() - (low > -margin).long()"),
@@ -179,6 +182,38 @@ def verdicts(low, high, paper, margin):
     level = -((low > 0) | (high < 0)).long()
     return torch.where(paper > 0, lead, torch.where(paper < 0, trail, level))
 """, believes="any difference is a difference",
+)
+ex.wrong(
+    "level contradicted on one side only",
+    "An interval that lies below -δ as a whole contradicts level as much as one that lies above δ.",
+    (APART, "(low > margin)"), (APART, "(high < -margin)"), believes="too large is the only way out",
+)
+ex.wrong(
+    "the ends keep their roles below",
+    "The whole interval lies below -δ if its upper end does, and no point of it if its lower end does not.",
+    (f"{TRAILS} - {NO_TRAIL}", "2 * (low < -margin).long() - 1"),
+    (f"{TRAILS} - {NO_TRAIL}", "1 - 2 * (high >= -margin).long()"),
+    believes="below is above with a minus",
+)
+
+
+def follows_the_papers_number(symptom):
+    """Whether the answer is -1 just where the paper's number lies outside of the interval."""
+    cases = [(case.outcome.tensor, case.probe.args) for case in symptom.cases]
+    return symptom.stage == "value" and all(
+        torch.equal(got == -1, (x["paper"] < x["low"]) | (x["paper"] > x["high"])) for got, x in cases
+    )
+
+
+ex.wrong(
+    "the interval is asked for the paper's number",
+    "The claim is where the difference lies, above, below or within the margin: compare the "
+    "interval with that.",
+    source="""
+def verdicts(low, high, paper, margin):
+    inside, narrow = (low <= paper) & (paper <= high), high - low <= 2 * margin
+    return torch.where(inside, narrow.long(), -1)
+""", believes="a narrow interval around the paper's number confirms it", shows=follows_the_papers_number,
 )
 
 ex.right(
