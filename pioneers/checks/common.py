@@ -1,5 +1,7 @@
 """Mistakes that may be made in any exercise, known by their symptoms."""
 
+from collections.abc import Callable
+
 import torch
 
 from pioneers.checks.exercise import Mistake, Symptom, is_real
@@ -72,23 +74,15 @@ def has_nan_gradient(symptom: Symptom) -> bool:
     return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
 
 
-def fails_on_gaps(symptom: Symptom) -> bool:
-    """Return whether ``view`` fails on a tensor that is not contiguous."""
-    return symptom.stage == "runs" and "view size is not compatible" in symptom.case.outcome.error
+def raises(*words: str) -> Callable[[Symptom], bool]:
+    """Make a predicate: the answer raised an error that says one of the ``words``.
 
-
-def has_shapes_that_do_not_fit(symptom: Symptom) -> bool:
-    """Return whether torch refused two tensors because of their shapes."""
-    said = symptom.case.outcome.error
-    return symptom.stage == "runs" and any(
-        word in said for word in ("must match", "cannot be multiplied", "shape '")
+    Args:
+        words: parts of the error's text.
+    """
+    return lambda symptom: (
+        symptom.stage == "runs" and any(word in symptom.case.outcome.error for word in words)
     )
-
-
-def reaches_out_of_range(symptom: Symptom) -> bool:
-    """Return whether an index lies outside of what it indexes."""
-    said = symptom.case.outcome.error
-    return symptom.stage == "runs" and any(word in said for word in ("out of range", "out of bounds"))
 
 
 def has_another_number_of_axes(symptom: Symptom) -> bool:
@@ -173,7 +167,7 @@ COMMON = (
     Mistake(
         "view on a tensor with gaps",
         "view needs the numbers in one block of memory; after a transpose they are not: use reshape.",
-        shows=fails_on_gaps,
+        shows=raises("view size is not compatible"),
     ),
     Mistake(
         "the input is overwritten",
@@ -203,12 +197,22 @@ COMMON = (
     Mistake(
         "two shapes do not fit",
         "Print both shapes before the line that fails: an axis is missing, transposed or in another place.",
-        shows=has_shapes_that_do_not_fit,
+        shows=raises("must match", "cannot be multiplied", "shape '", "equal size", "Expected target size"),
     ),
     Mistake(
         "an index out of range",
         "Print index and size before the line that fails: one of them counts something else, or from 1.",
-        shows=reaches_out_of_range,
+        shows=raises("out of range", "out of bounds"),
+    ),
+    Mistake(
+        "one decision for a whole tensor",
+        "if, min and max want one yes or no: use torch.where, torch.minimum or torch.maximum.",
+        shows=raises("Boolean value of Tensor"),
+    ),
+    Mistake(
+        "an index for an axis that is not there",
+        "The tensor has fewer axes than the index: count from the end, as in x[..., -1], or print its shape.",
+        shows=raises("too many indices"),
     ),
     Mistake(
         "an axis too many or too few",
