@@ -9,6 +9,7 @@ import torch
 
 from pioneers.checks.building import exercise
 from pioneers.checks.rng import normals
+from pioneers.checks.symptoms import wrong_on
 
 ANSWER = '''
 def cached_attention(
@@ -36,10 +37,10 @@ ex.probe("a batch of one, one head", B=1, H=1, P=7, T=2, K=5, L=3)
 ex.probe("double precision", B=2, H=3, P=5, T=2, K=7, L=3, dtype=torch.float64)
 ex.probe("bfloat16", B=2, H=1, P=3, T=2, K=5, L=3, dtype=torch.bfloat16)
 ex.probe("numbers with gaps in memory", B=1, H=3, P=2, T=3, K=5, L=7, strided=True)
-normal = normals(463)
+normal, LOWEST = normals(463), "all scores far below zero"
 EVEN = {"q": 80.0, "k": -80.0, "past_k": -80.0, "v": 0.0, "past_v": 0.0}  # all scores are lower than -10,000
 LOW = {name: x + normal(2, 1, 3, 5, dtype=torch.float64) / 100 for name, x in EVEN.items()}
-ex.probe("all scores far below zero", B=2, H=1, P=3, T=3, K=5, L=5, **LOW)
+ex.probe(LOWEST, B=2, H=1, P=3, T=3, K=5, L=5, **LOW)
 loud = {name: normal(1, 2, 3, 5) for name in LOW}
 loud["k"][:, :, 2] = 300 * loud["q"][:, :, 0]
 ex.probe("a later key with by far the largest score", B=1, H=2, P=3, T=3, K=5, L=5, **loud)
@@ -79,6 +80,10 @@ def later_changed(run, probe):
     return run(probe)[:, :, :2], run(probe.having("law", **changed))[:, :, :2]
 
 
+def only_at_low_scores(symptom):
+    return symptom.stage == "value" and wrong_on(LOWEST)(symptom)
+
+
 KEYS, VALUES = "torch.cat((past_k, k), dim=2)", "torch.cat((past_v, v), dim=2)"
 WEIGHTS = "scores.masked_fill(~seen, -math.inf).softmax(-1)"
 ex.wrong(
@@ -105,7 +110,8 @@ ex.wrong(
 ex.wrong(
     "a token does not see itself",
     "The sum runs over s ≤ t: a token's own key and value count too.",
-    (".tril(P)", ".tril(P - 1)"), believes="the mask hides the diagonal too",
+    (".tril(P)", ".tril(P - 1)"), [(".tril(P)", ".tril(P - 1)"), ("-math.inf", "-1e9")],
+    believes="the mask hides the diagonal too",
 )
 ex.wrong(
     "the past is forgotten",
@@ -135,6 +141,17 @@ ex.wrong(
     "The scores are divided by √K with a cache too.",
     (" / math.sqrt(q.shape[-1])", ""), believes="the softmax takes care of the scale", section="sec-scaling",
     equation="eq-scaled",
+)
+ex.wrong(
+    "the mask is inverted",
+    "Hide what a query may not see, the keys behind it; here it is the past that is hidden.",
+    ("~seen", "seen"), believes="masked_fill fills what stays", **CAUSAL,
+)
+ex.wrong(
+    "a finite number in place of minus infinity",
+    "Where the visible scores are as low as this number, the hidden keys win: fill with -math.inf.",
+    ("-math.inf", "-1e4"), ("-math.inf", "-100"), believes="-1e4 is low enough", shows=only_at_low_scores,
+    **CAUSAL,
 )
 ex.wrong(
     "masked after the softmax",

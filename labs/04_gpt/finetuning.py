@@ -89,7 +89,8 @@ ex.wrong(
 ex.wrong(
     "a mixture of the two",
     "The auxiliary loss is added; the task's own loss keeps the factor 1.",
-    (TASK, f"(1 - lm_weight) * {TASK}"), believes="weights add up to one",
+    (TASK, f"(1 - lm_weight) * {TASK}"), (JOINED, f"lm_weight * {TASK} + (1 - lm_weight) * lm"),
+    believes="weights add up to one",
 )
 ex.wrong(
     "the auxiliary loss is missing",

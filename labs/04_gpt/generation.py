@@ -63,6 +63,8 @@ def as_alone(run, probe):
 
 LEAVE = "        if ended.all():\n            break\n"
 FILL = ".masked_fill(ended, pad_id)"
+WRITTEN = "        ids = torch.cat((ids, newest[:, None]), dim=1)\n"
+ENDED = "        ended = ended | (newest == stop_id)\n"
 NONE = "torch.zeros_like(prompts[:, 0], dtype=torch.bool)"
 ex.wrong(
     "the stop token is ignored",
@@ -82,13 +84,20 @@ ex.wrong(
 ex.wrong(
     "written to full length, though all have ended",
     "When every row has ended, leave the loop: the result is no wider than its longest row.",
-    (LEAVE, ""), believes="the width is known beforehand",
+    (LEAVE, ""), ("if ended.all()", "if (ids[:, -1] == stop_id).all()"),
+    believes="the width is known beforehand",
 )
 ex.wrong(
     "the stop token is thrown away",
     "The stop token belongs to the row it ends; the padding comes behind it.",
     ("newest[:, None]", "newest.masked_fill(newest == stop_id, pad_id)[:, None]"),
+    [(LEAVE, ""), (WRITTEN + ENDED, ENDED + LEAVE + WRITTEN)],
     believes="the stop token is no text",
+)
+ex.wrong(
+    "filled up with the stop token",
+    "The stop token ends a row once; behind it stands pad_id.",
+    (FILL, ".masked_fill(ended, stop_id)"), believes="a row that has ended goes on ending",
 )
 ex.wrong(
     "a stop token in the prompt ends the row",

@@ -54,12 +54,14 @@ ex.wrong(
 ex.wrong(
     "every window weighs the same",
     "A mean over 5 tokens is not worth one over 127: sum the nats of all tokens first.",
-    ("(losses * num_tokens).sum()", "losses.mean() * num_tokens.sum()"), believes="a mean of means is a mean",
+    ("(losses * num_tokens).sum()", "losses.mean() * num_tokens.sum()"), (PERPLEXITY, "losses.mean().exp()"),
+    believes="a mean of means is a mean",
 )
 ex.wrong(
     "means taken for sums",
     "Each loss is a mean over its window; times num_tokens it is the sum.",
-    ("(losses * num_tokens)", "losses"), believes="the losses add up",
+    ("(losses * num_tokens)", "losses"), ("nats / math.log(2)", "losses.sum() / math.log(2)"),
+    believes="the losses add up",
 )
 ex.wrong(
     "a mean of perplexities",
@@ -91,6 +93,11 @@ ex.wrong(
     "two to the nats",
     "Perplexity is e to the loss in nats, or 2 to the loss in *bits*.",
     (PERPLEXITY, "2.0 ** (nats / num_tokens.sum())"), believes="perplexity is a power of two",
+)
+ex.wrong(
+    "no mean in the exponent",
+    "Perplexity is e to the mean loss of a token: divide the nats by the number of tokens first.",
+    (PERPLEXITY, "nats.exp()"), (PERPLEXITY, "losses.sum().exp()"), believes="perplexity is the text's",
 )
 ex.wrong(
     "no exponential",

@@ -69,6 +69,8 @@ def padding_changed(run, probe):
     return run(probe), run(probe.having("law", hidden=probe.args["hidden"] + 10 * padding))
 
 
+AT_PLACE = """    place = {}
+    states = hidden.take_along_dim(place[..., None, None], dim=2)[:, :, 0]"""
 READ, JOINED = "hidden[input_ids == extract_id].reshape(len(hidden), 2, -1)", "states.sum(1)"
 ex.wrong(
     "read at the last position",
@@ -91,6 +93,24 @@ ex.wrong(
     "Rows differ in length, so each has its own place.",
     (READ, "hidden[:, :, input_ids[0, 0].tolist().index(extract_id)]"),
     believes="one row shows where the extract token is",
+)
+ex.wrong(
+    "one place for both orders",
+    "Look for the extract token in each row by itself, in the second order too.",
+    (f"    states = {READ}",
+     AT_PLACE.format("(input_ids == extract_id).int().argmax(-1)[:, :1].repeat(1, 2)")),
+    believes="both orders have the same length",
+)
+ex.wrong(
+    "the extract token taken for the largest id",
+    "extract_id may be any number: compare with it.",
+    (f"    states = {READ}", AT_PLACE.format("input_ids.argmax(-1)")),
+    believes="the extract token was added last",
+)
+ex.wrong(
+    "padding told by its number",
+    "A token of the text may be 0 too: look for extract_id instead of counting what is not 0.",
+    (f"    states = {READ}", AT_PLACE.format("(input_ids != 0).sum(-1) - 1")), believes="0 is padding",
 )
 ex.wrong(
     "a mean over all tokens",

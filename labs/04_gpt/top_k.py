@@ -3,6 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise, stops_at
+from pioneers.checks.symptoms import wrong_on
 from pioneers.checks.tolerance import close
 
 ANSWER = '''
@@ -25,7 +26,7 @@ def rows(normal, shape=(0,), scale=2.0, shift=0.0, dtype=torch.float32, **given)
     return {"logits": scale * normal(*shape, dtype=dtype) + shift} | given
 
 
-TIES = "ties at the limit"
+TIES, LOW = "ties at the limit", "logits lower than any finite fill"
 TIED = [[2.0, 0.0, 2.0, 3.0, 2.0, 1.0, -1.0], [1.0, 5.0, 4.0, 4.0, 0.0, 4.0, -2.0]]
 ex.probe("three of seven", shape=(3, 7), k=3)
 ex.probe("a low temperature", shape=(2, 3, 11), k=5, temperature=0.5)
@@ -37,7 +38,7 @@ ex.probe("k = 1", shape=(3, 5), k=1, temperature=2.0)
 ex.probe("k larger than the vocabulary", shape=(2, 5), k=11, temperature=1.5)
 ex.probe("double precision", shape=(3, 7), k=2, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", shape=(2, 3, 5), k=3, strided=True)
-ex.probe("logits lower than any finite fill", shape=(2, 7), shift=-30_000.0, k=3)
+ex.probe(LOW, shape=(2, 7), shift=-30_000.0, k=3)
 ex.hidden("four axes", shape=(2, 1, 3, 17), scale=3.0, k=5, temperature=0.8)
 ex.hidden("all tokens equally likely", logits=torch.full((3, 7), -4.0), k=2)
 ex.hidden("a hot one of a single token", shape=(5, 1), scale=1.0, k=3, temperature=9.0)
@@ -70,6 +71,10 @@ def only_at_ties(symptom):
     )
 
 
+def only_at_low_logits(symptom):
+    return symptom.stage == "value" and wrong_on(LOW)(symptom)
+
+
 FILTERED, AT_MOST = "z.masked_fill(z < limit, -math.inf)", "min(k, z.shape[-1])"
 ex.wrong(
     "k larger than the vocabulary stops it",
@@ -100,12 +105,26 @@ ex.wrong(
 ex.wrong(
     "not renormalised",
     "What remains must sum to one: set the others to -inf before the softmax, not to 0 after it.",
-    (f"{FILTERED}.softmax(-1)", "z.softmax(-1) * (z >= limit)"), believes="set the others to zero, done",
+    (f"{FILTERED}.softmax(-1)", "z.softmax(-1) * (z >= limit)"),
+    [("limit =", "values, best ="), (".values[..., -1:]", ""), (f"{FILTERED}.softmax(-1)",
+     "torch.zeros_like(z).scatter(-1, best, z.softmax(-1).gather(-1, best))")],
+    believes="set the others to zero, done",
+)
+ex.wrong(
+    "a softmax of probabilities",
+    "Numbers from 0 to 1 make a nearly even softmax: set logits to -inf, or divide by the sum.",
+    (FILTERED, "(z.softmax(-1) * (z >= limit))"),
+    (FILTERED, "z.softmax(-1).masked_fill(z < limit, -math.inf)"), believes="a softmax renormalises",
 )
 ex.wrong(
     "a logit of zero excludes nothing",
     "A logit of 0 is a logit like any other: exp(0) = 1. An excluded token needs -inf.",
     ("-math.inf", "0.0"), believes="an excluded token has the logit 0",
+)
+ex.wrong(
+    "a finite number in place of minus infinity",
+    "Where the logits themselves are as low as this number, excluded tokens win: fill with -math.inf.",
+    ("-math.inf", "-1e4"), ("-math.inf", "-100"), believes="-1e4 is low enough", shows=only_at_low_logits,
 )
 ex.wrong(
     "logits in place of probabilities",
@@ -130,7 +149,8 @@ ex.wrong(
 ex.wrong(
     "one limit for the whole batch",
     "Each row has its own k-th largest logit: work along the last axis.",
-    ("z.topk", "z.flatten().topk"), believes="the k largest logits of all",
+    ("z.topk", "z.flatten().topk"), ("values[..., -1:]", "values.min()"),
+    believes="the k largest logits of all",
 )
 ex.wrong(
     "the k-th different value as the limit",

@@ -5,6 +5,7 @@ import math
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_on
 
 ANSWER = '''
 def top_p_distribution(logits: Tensor, p: float) -> Tensor:
@@ -38,9 +39,10 @@ ex.probe("a very small p", shape=(2, 5), p=1e-4)
 ex.probe("some tokens excluded before", shape=(2, 7), excluded=(1, 4, 6), p=0.8)
 ex.probe("double precision", shape=(3, 7), p=0.55, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", shape=(2, 3, 5), p=0.65, strided=True)
+LOW = "logits lower than any finite fill"
 HALVES = -math.log(2) * torch.tensor([[2, 1, 3, 3]])  # the shares are exactly 1/4, 1/2, 1/8 and 1/8
 ex.probe("a sum of exactly p", logits=HALVES, p=0.75)
-ex.probe("logits lower than any finite fill", logits=[[-30_001.0, -30_000.0, -30_003.0, -30_004.0]], p=0.7)
+ex.probe(LOW, logits=[[-30_001.0, -30_000.0, -30_003.0, -30_004.0]], p=0.7)
 ex.hidden("four axes", shape=(2, 1, 3, 19), scale=2.0, p=0.85)
 ex.hidden("one token has it all", logits=[[0.0, 50.0, 1.0], [9.0, -9.0, 8.0]], p=0.95)
 ex.hidden("a vocabulary of one", shape=(3, 1), scale=1.0, p=0.5)
@@ -53,6 +55,10 @@ ex.hidden("a vocabulary of one", shape=(3, 1), scale=1.0, p=0.5)
 def order_of_the_vocabulary(run, probe):
     order = torch.tensor([7, 3, 10, 0, 5, 8, 1, 9, 2, 6, 4])
     return run(probe.having("law", logits=probe.args["logits"][order])), run(probe)[order]
+
+
+def only_at_low_logits(symptom):
+    return symptom.stage == "value" and wrong_on(LOW)(symptom)
 
 
 RANKED = "ranked, order = logits.softmax(-1).sort(-1, descending=True)"
@@ -76,7 +82,8 @@ ex.wrong(
     "one token too many",
     "The token with which the sum reaches p is the last one: nothing behind it stays.",
     (BACK, f"    kept = torch.cat((kept[..., :1], kept[..., :-1]), dim=-1)\n{BACK}"),
-    believes="shift the mask, to be sure",
+    (KEPT, "ranked.cumsum(-1) - ranked <= p"),
+    [(", descending=True", ""), (KEPT, "ranked.cumsum(-1) >= 1 - p")], believes="shift the mask, to be sure",
 )
 ex.wrong(
     "left in the order of likelihood",
@@ -118,6 +125,17 @@ ex.wrong(
     "What remains must sum to one: set the others to -inf before the softmax, not to 0 after it.",
     (f"logits.masked_fill(~kept, {LAST}", "logits.softmax(-1) * kept"),
     believes="set the others to zero, done",
+)
+ex.wrong(
+    "a finite number in place of minus infinity",
+    "Where the logits themselves are as low as this number, excluded tokens win: fill with -math.inf.",
+    ("-math.inf", "-1e4"), ("-math.inf", "-100"), believes="-1e4 is low enough", shows=only_at_low_logits,
+)
+ex.wrong(
+    "a softmax of probabilities",
+    "Numbers from 0 to 1 make a nearly even softmax: set logits to -inf, or divide by the sum.",
+    (f"logits.masked_fill(~kept, {LAST}", "(logits.softmax(-1) * kept).softmax(-1)"),
+    ("logits.masked_fill", "logits.softmax(-1).masked_fill"), believes="a softmax renormalises",
 )
 ex.wrong(
     "logits in place of probabilities",

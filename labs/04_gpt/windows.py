@@ -116,6 +116,12 @@ ex.wrong(
     [("arange(seq_len + 1,", "arange(seq_len + 2,"), ("(rows[:, :-1], rows[:, 1:])",
      "(rows[:, :-2], rows[:, 2:])")], believes="one step for the window, one for the target",
 )
+ex.wrong(
+    "the last token of the text is never read",
+    "A window may reach to the end of the text: its last target is then token L - 1.",
+    ("stream[places]", "stream[places.clamp(max=len(stream) - 2)]"),
+    believes="the last token has no next one",
+)
 
 ex.right(
     "all windows of the text, then those that are wanted",
