@@ -56,6 +56,11 @@ ex.wrong(
     (f" & {ORDINARY}", ""), believes="every token has the same chance",
 )
 ex.wrong(
+    "one condition is enough",
+    "A token must be ordinary *and* have a small draw: join the two conditions with &.",
+    (" & ", " | "), believes="| joins two conditions",
+)
+ex.wrong(
     "only padding is left out",
     "[CLS] and [SEP] are special too: leave out every id of special_ids.",
     (ORDINARY, "(input_ids != 0)"), believes="only padding is no token",
@@ -74,7 +79,8 @@ ex.wrong(
 ex.wrong(
     "draws above the probability",
     "A uniform draw is below p with probability p, and above it with probability 1 - p.",
-    ("<", ">"), ("<", ">="), believes="a draw must exceed the probability",
+    ("<", ">"), ("<", ">="), ("draws < mask_prob", "draws > 1 - mask_prob"),
+    believes="a draw must exceed the probability",
 )
 ex.wrong(
     "a draw that equals the probability",
@@ -116,12 +122,30 @@ ex.wrong(
     (BELOW, "(draws <= draws.flatten().sort().values[max(0, int(mask_prob * draws.numel()) - 1)])"),
     believes="15% of the tokens, exactly",
 )
+ex.wrong(
+    "the share scaled up for the special tokens",
+    "mask_prob is the chance of each ordinary token: nothing makes up for those that are special.",
+    *(("mask_prob)", f"mask_prob / (~torch.isin(input_ids, special_ids)).double().mean({axis}))")
+      for axis in ("-1, keepdim=True", "")), believes="15% of all tokens, special ones included",
+)
+
+
 def own_dice(symptom):
-    """Right where every token is chosen and wrong in a way of its own elsewhere."""
-    sure = [case for case in symptom.cases if case.probe.args.get("mask_prob") == 1.0]
-    if symptom.stage != "value" or not sure:
+    """Right where every token is chosen; elsewhere chosen tokens do not have the smallest draws."""
+    if symptom.stage != "value":
         return False
-    return all(torch.equal(case.outcome.tensor, case.expected.tensor) for case in sure)
+    sure = [case for case in symptom.cases if case.probe.args.get("mask_prob") == 1.0]
+    right = [torch.equal(case.outcome.tensor, case.expected.tensor) for case in sure]
+    return bool(right) and all(right) and not all(map(smallest_draws, symptom.cases))
+
+
+def smallest_draws(case):
+    """In each row, no ordinary token that is left out has a smaller draw than one that is chosen."""
+    args, chosen = case.probe.args, case.outcome.tensor
+    ordinary = ~torch.isin(args["input_ids"], args["special_ids"])
+    largest = args["draws"].masked_fill(~(chosen & ordinary), -1).amax(-1)
+    left = args["draws"].masked_fill(chosen | ~ordinary, 2).amin(-1)
+    return bool((largest < left).all())
 
 
 ex.wrong(

@@ -105,7 +105,8 @@ ex.wrong(
 ex.wrong(
     "tokens that were not chosen are corrupted",
     "Only chosen tokens change; fate is drawn for every token, for the sake of its shape.",
-    [(MASKED, "fate < 0.8"), (f"chosen & {RANDOM}", RANDOM)], believes="fate alone decides",
+    [(MASKED, "fate < 0.8"), (f"chosen & {RANDOM}", RANDOM)], (f"chosen & {RANDOM}", RANDOM),
+    (MASKED, "fate < 0.8"), believes="fate alone decides",
 )
 ex.wrong(
     "[MASK] overwritten by random tokens",

@@ -6,6 +6,7 @@
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_on
 
 ANSWER = '''
 def bert_embedding(
@@ -58,7 +59,8 @@ ex.hidden(
 )
 ex.hidden("large embeddings", D=13, rows=(17, 11), size=50.0, **LARGE)
 ex.hidden("small embeddings", D=5, rows=(17, 11), size=3e-4, **SMALL)
-ex.hidden("embeddings of a millionth", D=7, rows=(17, 11), size=1e-6, **SMALL)
+TINY = "embeddings of a millionth"
+ex.hidden(TINY, D=7, rows=(17, 11), size=1e-6, **SMALL)
 
 
 @ex.law(
@@ -101,9 +103,17 @@ ex.wrong(
     believes="each table is normalised for itself",
 )
 ex.wrong(
-    "an epsilon of 1e-5",
+    "another epsilon",
     "BERT's LayerNorm has ε = 1e-12, and the default of PyTorch's is 1e-5: small vectors shrink.",
-    (", 1e-12", ""), believes="the default of LayerNorm will do",
+    (", 1e-12", ""), ("1e-12", "1e-6"), ("1e-12", "1e-8"), believes="the default of LayerNorm will do",
+)
+ex.wrong(
+    "eps outside the root",
+    "ε is added to the variance, under the root: it is there to keep the root from 0.",
+    (NORM, "(x - x.mean(-1, keepdim=True)) / (x.std(-1, False, keepdim=True) + 1e-12) * gain + bias"),
+    (NORM, "(x - x.mean(-1, keepdim=True)) / x.std(-1, False, keepdim=True) * gain + bias"),
+    believes="an epsilon is added to the denominator", shows=wrong_on(TINY), section="sec-layernorm",
+    equation="eq-layernorm",
 )
 ex.wrong(
     "normalised over the whole row",

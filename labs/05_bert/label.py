@@ -65,7 +65,8 @@ ex.wrong(
 ex.wrong(
     "another activation",
     "The pooler uses tanh; ReLU and GELU stand in the blocks.",
-    ("torch.tanh", "torch.relu"), ("torch.tanh", "F.gelu"), believes="activations are ReLU",
+    *(("torch.tanh", name) for name in ("torch.relu", "F.gelu", "torch.sigmoid")),
+    believes="activations are ReLU",
 )
 ex.wrong(
     "the tanh stands behind the logits",

@@ -57,12 +57,28 @@ ex.wrong(
     "The first sentence of a document does not follow the last one of another: there is no pair there.",
     (f"        {BORDER}\n            continue\n", ""), believes="every sentence follows the one before",
 )
+
+
+def pairs_from_last_sentences(symptom):
+    """All is right but for more pairs with a foreign B, of sentences that end a document."""
+    got, want = symptom.case.outcome.value, symptom.case.expected.tensor
+    if symptom.stage != "shape" or got.dim() != 2 or got.shape[1] != 3:
+        return False
+    of = symptom.case.probe.args["document"]
+    last = [*(of[1:] != of[:-1]).nonzero().flatten().tolist(), len(of) - 1]
+    more = torch.tensor([a in last and label == 1 for a, _, label in got.tolist()])
+    return torch.equal(got[~more], want)
+
+
 ex.wrong(
     "a pair for every sentence",
     "The last sentence of a document has no successor and begins no pair.",
     [("range(len(of) - 1)", "range(len(of))"), (f"        {BORDER}\n            continue\n", ""),
      ("if coins[i] < 0.5", "if i + 1 < len(of) and of[i] == of[i + 1] and coins[i] < 0.5")],
-    believes="the last sentence gets a foreign one",
+    [("range(len(of) - 1)", "range(len(of))"),
+     (BORDER, "if (i + 1 == len(of) or of[i] != of[i + 1]) and coins[i] < 0.5:")],
+    (BORDER, f"{BORDER[:-1]} and coins[i] < 0.5:"),
+    believes="the last sentence gets a foreign one", shows=pairs_from_last_sentences,
 )
 ex.wrong(
     "a foreign sentence from the same document",

@@ -3,6 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_only_where
 
 ANSWER = '''
 def bert_row(
@@ -56,6 +57,17 @@ ex.hidden("a second text of three tokens", a=[*LONG, 17, 18], b=[21, 22, 23], ma
 ex.hidden("one token in all", a=[11], max_seq_len=5, **IDS)
 ex.hidden("both cut to one token", a=[11, 12, 13], b=[21, 22], max_seq_len=5, **IDS)
 
+
+def second_text_is_empty(case):
+    """The only token of segment 1 is the [SEP]."""
+    return case.expected.tensor[1].sum() == 1
+
+
+def too_long(symptom):
+    got, want = symptom.case.outcome.value, symptom.case.expected.tensor
+    return symptom.stage == "shape" and got.dim() == 2 and len(got) == 3 and got.shape[1] > want.shape[1]
+
+
 CUT = """    while sum(map(len, texts)) > max_seq_len - len(texts) - 1:
         max(texts, key=len).pop()
 """
@@ -97,10 +109,29 @@ ex.wrong(
      END_CUT], believes="a missing text is an empty one",
 )
 ex.wrong(
+    "an empty text taken for a missing one",
+    "Only None means that there is no second text: an empty one still ends with its [SEP], in segment 1.",
+    ("b is None else", "b is None or not len(b) else"),
+    ("enumerate(texts):", "enumerate(text for i, text in enumerate(texts) if text or not i):"),
+    believes="nothing in it, nothing there", shows=wrong_only_where(second_text_is_empty),
+)
+ex.wrong(
     "only the second text is cut",
     "The longer text loses its end, token by token, whichever it is.",
     [(CUT, ROOM + "    texts[-1] = texts[-1][: max(0, room - sum(map(len, texts[:-1])))]\n"), END_CUT],
     believes="the first text is the important one",
+)
+ex.wrong(
+    "only the first text is cut",
+    "The longer text loses its end, token by token, whichever it is.",
+    [(CUT, ROOM + "    texts[0] = texts[0][: max(0, room - sum(map(len, texts[1:])))]\n"), END_CUT],
+    believes="the second text is the important one",
+)
+ex.wrong(
+    "too little room for the special tokens",
+    "[CLS] and [SEP] take places too: one text has max_seq_len - 2 left, a pair max_seq_len - 3.",
+    *(("len(texts) - 1:", f"{special}:") for special in (2, 1, 0)),
+    believes="max_seq_len counts the tokens of the texts", shows=too_long,
 )
 ex.wrong(
     "of two equally long texts the second is cut",
@@ -135,6 +166,12 @@ ex.wrong(
     "[CLS] and [SEP] are real tokens, which the others attend to; only [PAD] is not.",
     ("[1] * len(ids)", "[int(i not in (cls_id, sep_id)) for i in ids]"),
     believes="real tokens are those of the texts",
+)
+ex.wrong(
+    "padding told by its number",
+    "A text may hold the number pad_id too: what is real is what stood there before you filled up.",
+    ("[1] * len(ids) + [0] * missing", "[int(i != pad_id) for i in ids] + [0] * missing"),
+    believes="pad_id is padding wherever it stands",
 )
 ex.wrong(
     "not padded",

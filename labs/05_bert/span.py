@@ -124,6 +124,16 @@ ex.wrong(
     ("i + max_length", "i + max_length + 1"), believes="m tokens end at i + m",
 )
 ex.wrong(
+    "one token too few",
+    "A span of max_length tokens is legal: from i it ends at i + m - 1, and range leaves out its end.",
+    ("i + max_length", "i + max_length - 1"), believes="range includes its end",
+)
+ex.wrong(
+    "the end behind the last token",
+    "Here the end is the last token of the answer itself, not the place behind it as in a slice.",
+    ("[i, j]", "[i, j + 1]"), believes="start and end are a slice",
+)
+ex.wrong(
     "answers of one token excluded",
     "Start and end may be the same token: start ≤ end.",
     ("range(i, ", "range(i + 1, "), believes="a span has a start and another end",

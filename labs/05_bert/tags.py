@@ -54,6 +54,7 @@ ex.wrong(
     "special tokens have the last tag",
     "words is -1 at [CLS], [SEP] and padding, and index -1 is the last tag: keep those at -100.",
     (FIRST, "word != before"), (FIRST, "word == -1 or word != before"),
+    [(FIRST, "word != before"), ("before = -1", "before = None")],
     believes="-1 is a word like any other",
 )
 ex.wrong(
