@@ -194,6 +194,14 @@ def distillation_loss(student, teacher, real, temperature=2.0):
     return soft_target_loss(student[real], teacher[real], temperature=temperature)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "a mean of means",
+    "Every real token counts the same: one sum over all rows, divided by the number of real tokens.",
+    (MEAN, "torch.stack([c.sum() / max(1, len(c)) for c in costs.split(real.sum(1).tolist())]).mean()"),
+    (MEAN, "(torch.stack([c.sum() / max(1, len(c)) for c in costs.split(real.sum(1).tolist())]).sum()"
+           " / real.any(1).sum().clamp(min=1))"),
+    believes="a mean for each text, then their mean",
+)
 
 ex.right(
     "cross-entropy minus the teacher's entropy",

@@ -186,6 +186,12 @@ def grouped_attention(q, k, v, mask):
     return attention(q, k.repeat_interleave(n, 1), v.repeat_interleave(n, 1), mask=mask)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "scores multiplied by the mask",
+    "A score of 0 is a score like others and gets a weight: what must not be seen gets -inf.",
+    ("scores.masked_fill(~mask, -torch.inf)", "(scores * mask)"), believes="zero is hidden",
+    section="sec-causal", equation="eq-mask",
+)
 
 ex.right(
     "keys and values repeated",

@@ -133,6 +133,47 @@ def t5_inputs(ids, hidden, first_sentinel):
     return corrupt_spans(ids, spans, range(first_sentinel, first_sentinel - len(spans) - 1, -1))[0]
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "sentinels numbered by hidden tokens",
+    "Count spans, not tokens: the second span gets first_sentinel - 1, however long the first one is.",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    inputs, sentinel, before = [], first_sentinel, False
+    for token, gone in zip(ids.tolist(), hidden.tolist()):
+        if not gone:
+            inputs.append(token)
+        elif not before:
+            inputs.append(sentinel)
+        sentinel -= gone
+        before = gone
+    return torch.tensor(inputs)
+""", believes="count down at every hidden token",
+)
+ex.wrong(
+    "the row taken for a ring",
+    "hidden[-1] is the last token, not the one before the first: what begins a text has nothing before it.",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    inputs, sentinel = [], first_sentinel
+    for t, token in enumerate(ids.tolist()):
+        if not hidden[t]:
+            inputs.append(token)
+        elif not hidden[t - 1]:
+            inputs.append(sentinel)
+            sentinel -= 1
+    return torch.tensor(inputs, dtype=torch.int64)
+""", believes="every token has one before it",
+)
+ex.wrong(
+    "equal neighbours taken for one token",
+    "Visible tokens stay, also next to one that is the same: only a hidden span becomes one sentinel.",
+    source="""
+def t5_inputs(ids, hidden, first_sentinel):
+    starts = hidden & ~F.pad(hidden, (1, 0))[:-1]
+    marks = first_sentinel + 1 - starts.cumsum(0)
+    return torch.where(hidden, marks, ids).unique_consecutive()
+""", believes="repeats come from the sentinels alone",
+)
 
 ex.right(
     "the starts counted by a running sum",

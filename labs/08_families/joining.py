@@ -200,6 +200,82 @@ def fill_in(inputs, written, sentinels):
     return torch.tensor(text)
 """, believes="whatever was written belongs somewhere",
 )
+ex.wrong(
+    "the last span is lost",
+    "A span ends at the next sentinel or at the end of what was written: store the one that is left over.",
+    source="""
+def fill_in(inputs, written, sentinels):
+    marks, spans, mark, span = set(sentinels.tolist()), {}, None, []
+    for token in written.tolist():
+        if token in marks:
+            spans[mark] = span
+            mark, span = token, []
+        else:
+            span.append(token)
+    text = []
+    for token in inputs.tolist():
+        text += spans.get(token, []) if token in marks else [token]
+    return torch.tensor(text)
+""", believes="a sentinel closes every span",
+)
+ex.wrong(
+    "the beginning is put into the first gap",
+    "Tokens before the first sentinel belong to no gap.",
+    source="""
+def fill_in(inputs, written, sentinels):
+    marks, text = set(sentinels.tolist()), []
+    span = []
+    spans = {next((t for t in inputs.tolist() if t in marks), None): span}
+    for token in written.tolist():
+        if token in marks:
+            span = spans.setdefault(token, [])
+        else:
+            span.append(token)
+    for token in inputs.tolist():
+        text += spans.get(token, []) if token in marks else [token]
+    return torch.tensor(text)
+""", believes="the first tokens belong to the first gap",
+)
+NEXT_GAP = "The tokens up to the next sentinel are the span, whichever sentinel it is."
+ex.wrong(
+    "a span ends where the next gap begins",
+    NEXT_GAP,
+    source="""
+def fill_in(inputs, written, sentinels):
+    marks, text, out = set(sentinels.tolist()), inputs.tolist(), written.tolist()
+    gaps = [t for t in text if t in marks]
+    result = []
+    for token in text:
+        if token not in marks:
+            result.append(token)
+        elif token in out:
+            start = out.index(token) + 1
+            following = gaps[gaps.index(token) + 1 :][:1]
+            stop = out.index(following[0]) if following and following[0] in out[start:] else None
+            last = [i for i, t in enumerate(out) if i >= start and t in marks]
+            result += out[start : max(last, default=len(out)) if stop is None else stop]
+    return torch.tensor(result)
+""", believes="the next gap's sentinel ends this one, and the last sentinel the last span",
+)
+ex.wrong(
+    "a span ends where the next gap begins",
+    NEXT_GAP,
+    source="""
+def fill_in(inputs, written, sentinels):
+    marks, text, out = set(sentinels.tolist()), inputs.tolist(), written.tolist()
+    gaps = [t for t in text if t in marks]
+    result = []
+    for token in text:
+        if token not in marks:
+            result.append(token)
+        elif token in out:
+            start = out.index(token) + 1
+            following = gaps[gaps.index(token) + 1 :][:1]
+            stop = out.index(following[0]) if following and following[0] in out[start:] else len(out)
+            result += out[start:stop]
+    return torch.tensor(result)
+""", believes="the next gap's sentinel ends this one",
+)
 
 ex.right(
     "searching for each gap",

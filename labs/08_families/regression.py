@@ -188,6 +188,25 @@ def in_context(x, y, width):
     return found[..., 0].nan_to_num()
 """, believes="attention is a call",
 )
+def falls_to_zero(symptom):
+    """Whether some predictions from far away are too near to 0, and no other is wrong."""
+    if symptom.stage != "value" or "far away" not in symptom.case.probe.name:
+        return False
+    got, want = symptom.case.outcome.tensor, symptom.case.expected.tensor
+    return bool(((got.abs() < want.abs()) | torch.isclose(got, want, atol=1e-5)).all())
+
+
+ex.wrong(
+    "a small number in the denominator",
+    "Where all weights underflow, a small number added makes the prediction 0 instead of the nearest value.",
+    ("scores[:, 1:].softmax(-1)",
+     "scores[:, 1:].exp() / (scores[:, 1:].exp().sum(-1, keepdim=True) + 1e-7)"),
+    ("scores[:, 1:].softmax(-1)",
+     "scores[:, 1:].exp() / scores[:, 1:].exp().sum(-1, keepdim=True).clamp(min=1e-7)"),
+    ("scores[:, 1:].softmax(-1)",
+     "(scores[:, 1:].exp() / scores[:, 1:].exp().sum(-1, keepdim=True)).nan_to_num()"),
+    believes="a safe division is enough", shows=falls_to_zero,
+)
 
 ex.right(
     "a key with one component more, as in attention",

@@ -212,6 +212,25 @@ ex.wrong(
      "            if fits:\n                taken"),
     believes="the share is full once a span does not fit",
 )
+ex.wrong(
+    "a span that was passed over keeps others away",
+    "Only spans that were taken do: remember a span when it is taken, not when it is looked at.",
+    source="""
+def hidden_spans(text, starts, lengths, mask_prob=0.15):
+    hidden = torch.zeros_like(text)
+    for b, row in enumerate(text.tolist()):
+        most, count, seen = mask_prob * sum(row), 0, [False] * len(row)
+        for start, length in zip(starts[b].tolist(), lengths[b].tolist()):
+            stop = start + length
+            if stop > len(row) or not all(row[start:stop]) or any(seen[max(0, start - 1) : stop + 1]):
+                continue
+            seen[start:stop] = [True] * length
+            if count + length <= most:
+                count += length
+                hidden[b, start:stop] = True
+    return hidden
+""", believes="a place is used once it was tried",
+)
 
 ex.right(
     "sets of positions",

@@ -183,6 +183,12 @@ def t5_targets(ids, hidden, first_sentinel):
     return torch.tensor([*targets, sentinel])
 """, believes="a sentinel closes a span",
 )
+ex.wrong(
+    "nothing hidden, nothing written",
+    "The last sentinel is always there, also when nothing is hidden: it is all that is written then.",
+    (LAST, "return torch.tensor([*targets, sentinel] if targets else targets, dtype=torch.int64)"),
+    believes="without a span there is nothing to end",
+)
 
 ex.right(
     "sentinel and token side by side",
