@@ -139,6 +139,12 @@ ex.wrong(
     "Sorted upwards, the least noise comes first: take the first ones.",
     ("[:, :keep]", "[:, -keep:]"), believes="what is kept stands at the end",
 )
+ex.wrong(
+    "keep taken for the number of hidden patches",
+    "keep is how many patches stay visible, not how many are hidden.",
+    (CUT, "[:, : noise.shape[1] - keep]"), (CUT, "[:, keep:].flip(1)"),
+    believes="a ratio says how many are masked",
+)
 
 ex.right(
     "indices that pair up",

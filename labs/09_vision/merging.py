@@ -165,6 +165,13 @@ ex.wrong(
     [("x = windows.reshape", "windows = windows.roll(shift, 1)\n    x = windows.reshape"),
      (".roll((shift, shift), dims=(1, 2))", "")], believes="windows are what was shifted",
 )
+ex.wrong(
+    "what leaves the grid is lost",
+    "What leaves the grid on one side comes in on the opposite one: roll does that, padding does not.",
+    ("x.roll((shift, shift), dims=(1, 2))",
+     "F.pad(x, (0, 0, shift, 0, shift, 0))[:, :height, : x.shape[2]]"),
+    believes="moving leaves zeros behind", section="sec-swin-shift",
+)
 
 ex.right(
     "window by window",

@@ -114,6 +114,17 @@ def offset_index(rows, columns):
     return window_offsets(rows)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "divided by the number of rows",
+    "In reading order token n is in row n // columns and column n % columns.",
+    ("n // columns, n % columns", "n // rows, n % rows"), believes="rows count rows",
+)
+ex.wrong(
+    "only one of the two offsets begins at zero",
+    "Offsets begin at 1 - rows and at 1 - columns: add rows - 1 to the one and columns - 1 to the other.",
+    (RIGHT, "column[:, None] - column"), (DOWN, "row[:, None] - row"),
+    believes="one shift moves them all",
+)
 
 ex.right(
     "as in the authors' code",

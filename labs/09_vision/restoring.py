@@ -151,6 +151,16 @@ def put_back(kept, filler, noise):
     return restore_patches(kept, filler, noise.argsort(1).argsort(1))
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "the filler is added to every place",
+    "A visible patch comes back as it is: the filler is only where nothing was kept.",
+    source="""
+def put_back(kept, filler, noise):
+    order = noise.argsort(dim=1)[:, : kept.shape[1], None].expand_as(kept)
+    whole = kept.new_zeros(len(kept), noise.shape[1], kept.shape[2])
+    return whole.scatter(1, order, kept) + filler
+""", believes="a mask token is added",
+)
 
 ex.right(
     "scattered to where the order says",

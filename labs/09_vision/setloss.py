@@ -70,6 +70,7 @@ def other_boxes(run, probe):
 
 
 WEIGHT = "torch.where(wanted == last, empty_weight, 1.0).to(logits.dtype)"
+EXACT = "torch.ones_like(logits[:, 0]).masked_fill(wanted == last, empty_weight)"
 CLASSES = "(weight * costs).sum() / weight.sum()"
 DISTANCE = "(boxes[matched] - targets).abs().sum() / max(1, len(labels))"
 ex.wrong(
@@ -92,7 +93,8 @@ ex.wrong(
 ex.wrong(
     "the weight is ignored",
     "0.1 is only the default: use the parameter.",
-    ("last, empty_weight, 1.0", "last, 0.1, 1.0"), believes="the weight is 0.1",
+    ("last, empty_weight, 1.0", "last, 0.1, 1.0"), (WEIGHT, EXACT.replace("empty_weight", "0.1")),
+    believes="the weight is 0.1",
 )
 ex.wrong(
     "the objects get the small weight",
@@ -103,6 +105,7 @@ ex.wrong(
     "divided by the number of queries",
     "A weighted mean is divided by the sum of the weights.",
     (CLASSES, "(weight * costs).sum() / len(logits)"), (CLASSES, "(weight * costs).mean()"),
+    [(WEIGHT, EXACT), (CLASSES, "(weight * costs).mean()")],
     believes="a mean is over the queries",
 )
 ex.wrong(
