@@ -49,6 +49,7 @@ ex.probe("one resample", sizes=[1e3, 5e3, 2e4, 3e4], R=1, M=3)
 ex.probe("resamples of another length", sizes=THREE, R=19, M=11)
 ex.probe("double precision", sizes=[1e6, 1e7, 3e7, 1e9, 7e9], R=29, dtype=torch.float64)
 ex.probe("numbers with gaps in memory", sizes=[1e3, 3e3, 1e4, 5e4], R=7, strided=True)
+ex.probe("a hundred resamples", sizes=THREE, R=101)
 ex.hidden("as many resamples as runs", sizes=[1e3, 3e3, 1e4, 5e4, 7e4], R=5)
 ex.hidden("a thousand resamples", sizes=[1e3, 1e3, 4e3, 4e3, 9e4, 9e4, 5e5], R=1000, b=0.1)
 ex.hidden("small sizes", sizes=[0.5, 2.0, 3.0, 7.0, 7.0], R=41, b=1.3, a=0.5)
@@ -64,6 +65,13 @@ def exact(run, probe):
     sizes = probe.args["sizes"]
     found = run(probe.having("law", losses=3 * sizes**-0.25))
     return found, torch.full_like(found, 0.25)
+
+
+def leaves_out_rows(symptom):
+    """Whether two tensors fit only as long as a resample has as many runs as there are."""
+    at, words = symptom.case.probe, ("size mismatch", "must match", "broadcast")
+    fails = symptom.stage == "runs" and any(word in symptom.case.outcome.error for word in words)
+    return fails and at.args["rows"].shape[1] != len(at.args["sizes"])
 
 
 LOGS, SLOPE = "sizes.detach().log(), losses.detach().log()", "-(x * y).sum(-1) / x.square().sum(-1)"
@@ -117,6 +125,12 @@ ex.wrong(
     believes="each column is drawn by itself",
 )
 ex.wrong(
+    "sizes and losses resampled apart",
+    "A run is a pair: take both numbers of the rows that were drawn, x[rows] and y[rows].",
+    ("x[rows]", "x"), ("x[rows], y[rows]", "x[rows], y"),
+    believes="the sizes are always the same", shows=leaves_out_rows,
+)
+ex.wrong(
     "rows and columns of the resamples exchanged",
     "A row of rows is one resample.",
     ("exponent(x[rows], y[rows])", "exponent(x[rows.T], y[rows.T]).nan_to_num()"),
@@ -143,12 +157,17 @@ ex.wrong(
     "Between two resamples the quantile is interpolated linearly: that is what quantile does by itself.",
     (BOUNDS, ".quantile(x.new_tensor([0.025, 0.975]), interpolation='nearest')"),
     (BOUNDS, ".quantile(x.new_tensor([0.025, 0.975]), interpolation='lower')"),
+    (BOUNDS, ".quantile(x.new_tensor([0.025, 0.975]), interpolation='higher')"),
+    (BOUNDS, ".sort().values[[int(0.025 * len(rows)), int(0.975 * len(rows))]]"),
+    (BOUNDS, ".sort().values[[int(0.025 * len(rows)), math.ceil(0.975 * len(rows)) - 1]]"),
     believes="a quantile is one of the numbers",
 )
 ex.wrong(
     "1.96 standard deviations",
     "A bootstrap needs no normal distribution: the quantiles of the resamples are the interval.",
     (INTERVAL, "all_ = exponent(x[rows], y[rows])\n    half = 1.96 * all_.std() if len(all_) > 1 else 0\n"
+               "    low, high = exponent(x, y) - half, exponent(x, y) + half"),
+    (INTERVAL, "all_ = exponent(x[rows], y[rows])\n    half = 1.96 * all_.std(correction=0)\n"
                "    low, high = exponent(x, y) - half, exponent(x, y) + half"),
     (INTERVAL, "all_ = exponent(x[rows], y[rows])\n    half = 1.96 * all_.std(correction=0)\n"
                "    low, high = all_.mean() - half, all_.mean() + half"),
@@ -231,6 +250,12 @@ ex.wrong(
     ("exponent(x[rows], y[rows])",
      "torch.stack([exponent(x[row.unique()], y[row.unique()]) for row in rows])"),
     believes="a resample is a set of runs",
+)
+ex.wrong(
+    "centred once for all resamples",
+    "Each resample is fitted anew: its line has a factor of its own, so take off the resample's own mean.",
+    [(LOGS, f"{LOGS}\n    x, y = x - x.mean(), y - y.mean()"), (CENTRED, "x = x + 0")],
+    believes="the means are known from all runs",
 )
 
 ex.right(

@@ -204,6 +204,19 @@ def linear_attention(q, k, v):
     return ((F.elu(q) + 1) @ (F.elu(k) + 1).mT).tril().softmax(-1) @ v
 """, believes="tril hides what comes later",
 )
+ex.wrong(
+    "the sums run over the components",
+    "The tokens are the third axis, before the table K × Dv: the sums run along them.",
+    (SUMS, SUMS.replace("cumsum(2)", "cumsum(-2)")), (SUMS, SUMS.replace("cumsum(2)", "cumsum(-1)")),
+    (NORM, NORM.replace("cumsum(2)", "cumsum(-1)")),
+    [(SUMS, SUMS.replace("cumsum(2)", "cumsum(-2)")), (NORM, NORM.replace("cumsum(2)", "cumsum(-1)"))],
+    believes="the last but one axis is time",
+)
+ex.wrong(
+    "divided by the weight of the own token",
+    "The denominator is the sum of all weights of this query: φ(q) times the sum of φ(k) up to it.",
+    (NORM, "(q * k).sum(-1, keepdim=True)"), believes="the weights are those of one token",
+)
 
 ex.right(
     "with the table, which this method avoids",

@@ -193,6 +193,11 @@ def lora_linear(x, weight, bias, down, up, alpha):
     return layer(x)
 """, believes="the package has a function for that",
 )
+ex.wrong(
+    "a division that rounds down",
+    "// makes 0 of α/R where α is smaller than the rank: divide with /.",
+    (SCALE, "alpha // len(down)"), (SCALE, "int(alpha / len(down))"), believes="sizes are whole numbers",
+)
 
 ex.right(
     "merged first",

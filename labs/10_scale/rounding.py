@@ -3,7 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise, stops_at
-from pioneers.checks.symptoms import wrong_only_in_half_precision
+from pioneers.checks.symptoms import breaks, wrong_only_in_half_precision
 
 ANSWER = '''
 def rounded_weight(weight: Tensor, bits: int = 8) -> Tensor:
@@ -122,7 +122,9 @@ ex.wrong(
 ex.wrong(
     "the largest number instead of the largest size",
     "A negative weight may be the largest in size: take absolute values first.",
-    (".abs().amax(1, keepdim=True)", ".amax(1, keepdim=True)"), believes="the maximum is the range",
+    (".abs().amax(1, keepdim=True)", ".amax(1, keepdim=True)"),
+    [(".abs().amax(1, keepdim=True)", ".amax(1, keepdim=True)"), (CODES, f"{CODES}.clamp(-most, most)")],
+    believes="the maximum is the range",
 )
 ex.wrong(
     "the distance between smallest and largest",
@@ -226,6 +228,12 @@ ex.wrong(
     ("scale.masked_fill(scale == 0, 1)", "(scale + 1e-8)"),
     ("scale.masked_fill(scale == 0, 1)", "scale.clamp(min=1e-8)"),
     ("scale.masked_fill(scale == 0, 1)", "(scale + 1e-5)"), believes="an epsilon is always good",
+)
+ex.wrong(
+    "a lower limit for the scale",
+    "Rows of very small weights are rounded as well as any other: replace a scale of exactly 0, and only 0.",
+    (SCALE, f"({SCALE}).clamp(min=1e-8)"), (SCALE, f"({SCALE}).clamp(min=1e-7)"),
+    believes="what is very small is zero", shows=breaks("another unit changes nothing"),
 )
 
 ex.right(

@@ -16,7 +16,7 @@ ex = exercise(
     "10.1", ANSWER, points=6, minutes=9, difficulty=1, reread=("sec-experts-idea", "sec-experts-build"),
     equation="eq-experts",
 )  # fmt: skip
-LARGE = "very large logits"
+LARGE, LOW = "very large logits", "logits lower than any finite fill"
 
 
 @ex.maker
@@ -33,7 +33,7 @@ ex.probe(LARGE, B=2, T=3, E=5, k=2, size=300.0)
 ex.probe("double precision", B=2, T=3, E=7, k=2, dtype=torch.float64)
 ex.probe("half precision", B=3, T=5, E=7, k=3, dtype=torch.float16)
 ex.probe("numbers with gaps in memory", B=2, T=5, E=7, k=2, strided=True)
-ex.probe("logits lower than any finite fill", B=2, T=3, E=5, k=2, shift=-30_000.0)
+ex.probe(LOW, B=2, T=3, E=5, k=2, shift=-30_000.0)
 ex.hidden("two of two experts", B=3, T=2, E=2, k=2)
 ex.hidden("five of thirteen experts", B=5, T=3, E=13, k=5)
 ex.hidden("as many tokens as experts", B=7, T=7, E=7, k=3, size=5.0)
@@ -180,6 +180,14 @@ ex.wrong(
     "only the best expert",
     "k says how many experts work on a token, not always one.",
     ("logits.topk(k,", "logits.topk(1,"), believes="a token has one expert",
+)
+ex.wrong(
+    "hidden with a finite number",
+    "Logits may be lower than any number you choose: experts that were not chosen get -inf.",
+    (f"return {SCATTER}", "return logits.masked_fill(logits < best[..., -1:], -1e4).softmax(-1)"),
+    (f"return {SCATTER}", "return logits.masked_fill(logits < best[..., -1:], -100).softmax(-1)"),
+    believes="a large negative number is minus infinity", shows=stops_at(LOW, "value"),
+    section="sec-causal", equation="eq-mask",
 )
 
 ex.right(
