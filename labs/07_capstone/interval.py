@@ -190,6 +190,11 @@ ex.wrong(
     "The interval is for the mean: t times s over the root of k.",
     ("quantiles[len(d) - 1] * d.std() / len(d) ** 0.5", "d.std()"), believes="plus or minus one deviation",
 )
+ex.wrong(
+    "the variance instead of the deviation",
+    "s is the sample deviation, in the unit of the scores: the root of the variance.",
+    (STD, "d.var()"), (ERROR, "d.var() / len(d)"), believes="the spread is the variance",
+)
 
 ex.right(
     "a dictionary of seeds",

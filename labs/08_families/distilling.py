@@ -202,6 +202,11 @@ ex.wrong(
            " / real.any(1).sum().clamp(min=1))"),
     believes="a mean for each text, then their mean",
 )
+ex.wrong(
+    "divided by τ² instead of multiplied",
+    "Dividing both logits by τ makes the gradient smaller by τ²: the factor brings it back.",
+    ("temperature**2 * costs.sum()", "costs.sum() / temperature**2"), believes="a temperature divides",
+)
 
 ex.right(
     "cross-entropy minus the teacher's entropy",

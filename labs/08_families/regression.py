@@ -188,6 +188,19 @@ def in_context(x, y, width):
     return found[..., 0].nan_to_num()
 """, believes="attention is a call",
 )
+ex.wrong(
+    "multiplied by the width",
+    "Python works from left to right: a / 2 * h² multiplies by h². Put the denominator in brackets.",
+    ("square / (2 * width**2)", "square / 2 * width**2"), believes="all behind the slash is below the line",
+)
+ex.wrong(
+    "the sum of the absolute differences",
+    "The distance is Euclidean: its square is the sum of the squares.",
+    (".square().sum(-1)", ".abs().sum(-1)"), (".square().sum(-1)", ".abs().sum(-1).square()"),
+    believes="distance is the sum along the axes",
+)
+
+
 def falls_to_zero(symptom):
     """Whether some predictions from far away are too near to 0, and no other is wrong."""
     if symptom.stage != "value" or "far away" not in symptom.case.probe.name:

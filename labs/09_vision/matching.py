@@ -215,6 +215,11 @@ ex.wrong(
     "What is asked for is the query of each object: the rows of the cost, put in the order of its columns.",
     ("= torch.from_numpy(query)", "= torch.from_numpy(number)"), believes="the second array is the answer",
 )
+ex.wrong(
+    "differences that cancel",
+    "The distance is L1, the sum of absolute differences: without abs, two mistakes may cancel.",
+    (".abs().sum(-1)", ".sum(-1)"), believes="a difference is a distance",
+)
 
 ex.right(
     "objects as rows",

@@ -192,6 +192,18 @@ ex.wrong(
     ("first[:, None], second[None]", "first, second"), believes="the boxes come in pairs",
     shows=lambda symptom: symptom.stage == "runs" and "must match" in symptom.case.outcome.error,
 )
+EDGES = ("torch.maximum(a[..., :2], b[..., :2]), torch.minimum(a[..., 2:], b[..., 2:])",
+         "torch.minimum(a[..., :2], b[..., :2]), torch.maximum(a[..., 2:], b[..., 2:])")
+ex.wrong(
+    "the hull in the place of the intersection",
+    "What both share begins at the larger of the lower edges and ends at the smaller of the upper ones.",
+    EDGES, believes="the smallest is where it begins",
+)
+ex.wrong(
+    "what is shared is added once more",
+    "Both areas hold what is shared: subtract it once, and the union counts it once.",
+    ("area_a + area_b - shared", "area_a + area_b + shared"), believes="a union is a sum of all parts",
+)
 
 ex.right(
     "x and y by themselves",

@@ -257,6 +257,13 @@ ex.wrong(
     [(LOGS, f"{LOGS}\n    x, y = x - x.mean(), y - y.mean()"), (CENTRED, "x = x + 0")],
     believes="the means are known from all runs",
 )
+ex.wrong(
+    "quantiles that leave out another share",
+    "95% lie between the quantiles of 2.5% and 97.5%: as much is left out on either side.",
+    ("[0.025, 0.975]", "[0.05, 0.975]"), ("[0.025, 0.975]", "[0.025, 0.95]"),
+    ("[0.025, 0.975]", "[0.25, 0.75]"), ("[0.025, 0.975]", "[0.25, 0.975]"),
+    ("[0.025, 0.975]", "[0.005, 0.995]"), believes="any two quantiles are an interval",
+)
 
 ex.right(
     "least squares with two columns",

@@ -237,6 +237,12 @@ ex.wrong(
     "The ratio is limited; the advantage stays as it is.",
     ("limited * gain)", "ratio * gain.clamp(1 - clip, 1 + clip))"), believes="clip limits what is large",
 )
+ex.wrong(
+    "the logarithm of the ratio is clipped",
+    "The limits 1 - clip and 1 + clip are those of the ratio: take the exponential first, then clip.",
+    ("old[answer].detach()).exp()", "old[answer].detach()).clamp(-clip, clip).exp()"),
+    believes="a small step is a small difference",
+)
 
 ex.right(
     "by the sign of the advantage",
