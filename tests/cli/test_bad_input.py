@@ -140,9 +140,14 @@ TABLE = [
     (f"{IN_VIT} {{tmp}}/broken", 1, "is not an image that can be read"),
     (f"{IN_VIT} {{tmp}}/flat --init-from {GPT}", 1, "is a GPT, and only a ViT classifies images"),
     (
+        f"finetune gpt --init-from {GPT} --out {{tmp}}/new --text {{tmp}}/pair.txt",
+        1,
+        "tokens, which is too short for --seq-len 23",
+    ),
+    (
         f"finetune gpt --init-from {GPT} --out {{tmp}}/new --text {{tmp}}/good.csv",
         1,
-        "tokens, too few for --seq-len 23",
+        "to put between documents; give another --tokenizer",
     ),
     (
         f"finetune gpt --init-from {BERT} --out {{tmp}}/new --text {{tmp}}/good.csv",
@@ -216,6 +221,7 @@ TABLES = {
     "no_tab.tsv": "one\tun\ntwo\n",
     "half.tsv": "one\tun\n\tdeux\n",
     "pair.tsv": "one\tun\n",
+    "pair.txt": "two words",
     "few.txt": "a few words " * 20,
     "long.txt": language_reference()[:20_000],
 }
