@@ -30,7 +30,9 @@ def softmax():
 
 def attention():
     torch.manual_seed(0)
-    return {"tokens": TOKENS, "maps": (2 * torch.randn(2, 3, 5, 5)).softmax(-1), "start": [0, 1, 2]}
+    maps, others = (2 * torch.randn(2, 2, 3, 5, 5)).softmax(-1)
+    other = {"label": "Third word", "place": 3, "token": "ran", "maps": others}
+    return {"tokens": TOKENS, "maps": maps, "start": [0, 1, 2], "other": other}
 
 
 def positions():

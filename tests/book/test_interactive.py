@@ -206,6 +206,11 @@ def test_attention(show):
     check(maps[1, 2, 0])
     page.keyboard.press("ArrowRight")
     check(maps[1, :, 0].mean(0))
+    page.get_by_role("group", name="Third word").get_by_label("ran").click()
+    check(DATA["attention"]["other"]["maps"][1, :, 0].mean(0))
+    assert page.get_by_role("button", name="ran").is_visible() and "ran" in cells(page, ".keys .token")
+    page.get_by_role("group", name="Third word").get_by_label("sat").click()
+    check(maps[1, :, 0].mean(0))
 
 
 def test_positions(show):

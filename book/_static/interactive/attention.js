@@ -1,10 +1,14 @@
 "use strict";
-// data: tokens (T); maps (blocks, heads, T, T), rows are queries; start [block, head, token].
+// data: tokens (T); maps (blocks, heads, T, T), rows are queries; start [block, head, token];
+// other { label, place, token, maps }: the same sentence with another token in one place.
 Interactive.figure("attention", "Attention explorer", (panel, data, say) => {
   const { make, drawing, choice, row, range, bar } = Interactive;
-  const { tokens, maps, start } = data;
+  const { maps, start, other } = data;
+  const tokens = [...data.tokens];
   const HEIGHT = 30, WIDTH = 90;
   const heads = maps[0].length;
+  const pair = [tokens[other.place], other.token];
+  const word = choice(other.label, pair, update);
   const block = choice("Block", maps.map((_, i) => `${i + 1}`), update, start[0]);
   const head = choice("Head", [...range(heads).map(i => `${i + 1}`), "mean"], update, start[1]);
 
@@ -14,20 +18,23 @@ Interactive.figure("attention", "Attention explorer", (panel, data, say) => {
   const keys = tokens.map(token => {
     const weight = make("span", { class: "numbers" });
     const place = make("span", { class: "place" });
-    return { weight, place, element: make("li", {}, make("span", { class: "token" }, token), place, weight) };
+    const name = make("span", { class: "token" }, token);
+    return { name, weight, place, element: make("li", {}, name, place, weight) };
   });
-  panel.append(block.element, head.element, make("div", { class: "explorer" },
+  panel.append(word.element, block.element, head.element, make("div", { class: "explorer" },
     make("div", { class: "queries", role: "group", "aria-label": "Query: the token that looks" }, ...buttons),
     drawing(WIDTH, HEIGHT * tokens.length, ...lines),
     make("ol", { class: "keys", "aria-label": "Keys: where it looks" }, ...keys.map(key => key.element))));
 
   function weights() {
-    const layer = maps[block.value];
+    const layer = [maps, other.maps][word.value][block.value];
     if (head.value < heads) return layer[head.value][query.value];
     return tokens.map((_, j) => layer.reduce((sum, map) => sum + map[query.value][j], 0) / heads);
   }
 
   function update() {
+    tokens[other.place] = pair[word.value];
+    for (const shown of [buttons[other.place], keys[other.place].name]) shown.textContent = tokens[other.place];
     const shares = weights();
     const middle = i => (i + 0.5) * HEIGHT;
     shares.forEach((share, j) => {
