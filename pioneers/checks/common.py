@@ -197,7 +197,14 @@ COMMON = (
     Mistake(
         "two shapes do not fit",
         "Print both shapes before the line that fails: an axis is missing, transposed or in another place.",
-        shows=raises("must match", "cannot be multiplied", "shape '", "equal size", "Expected target size"),
+        shows=raises(
+            "must match", "cannot be multiplied", "shape '", "equal size", "size mismatch", "target size"
+        ),
+    ),
+    Mistake(
+        "two types do not fit",
+        "A product needs both factors in one type: x.to(q.dtype) instead of x.float().",
+        shows=raises("same dtype", "expected scalar type"),
     ),
     Mistake(
         "an index out of range",
