@@ -44,6 +44,11 @@ ex.wrong(
     (SHIFT, f"{SHIFT}.T"), believes="keys come first",
 )
 ex.wrong(
+    "the diagonal of one example",
+    "The diagonal depends on the sizes: it is num_keys - num_queries, for any two numbers.",
+    *((SHIFT, f"({d})") for d in (2, 3, 4)), believes="what fits one example fits all",
+)
+ex.wrong(
     "always square",
     "Keys kept from earlier steps make the mask wider than it is high.",
     [("ones(num_queries, num_keys", "ones(num_queries, num_queries"), (SHIFT, "()")],

@@ -75,6 +75,12 @@ ex.wrong(
     (SCORE, "-(query - key).norm()"), believes="similar means near", equation="eq-score",
 )
 ex.wrong(
+    "cosine instead of dot product",
+    "The score here is the bare dot product: the lengths of query and key count too.",
+    (SCORE, "torch.cosine_similarity(query, key, dim=0)"), believes="similar means a small angle",
+    equation="eq-score",
+)
+ex.wrong(
     "scaled too early",
     "This first lookup uses the bare dot product; the division by √d_k comes in exercise 1.3.",
     (SCORE, f"{SCORE} / math.sqrt(len(query))"), believes="attention is always scaled", equation="eq-score",
@@ -95,6 +101,12 @@ ex.wrong(
     "nothing returned",
     "",
     ("return sum", "result = sum"), believes="a function that computes also returns",
+)
+ex.wrong(
+    "no maximum subtracted",
+    "exp overflows above 88 in float32: call softmax, which subtracts the largest score first.",
+    (SOFTMAX, "scores.exp() / scores.exp().sum()"), believes="the formula can be typed in as it stands",
+    equation="eq-softmax",
 )
 ex.wrong(
     "exponentials that are not divided by their sum",

@@ -56,6 +56,11 @@ ex.wrong(
     (MERGED, "x.reshape(B, H, T * K)"), believes="the last two axes are the ones to merge",
 )
 ex.wrong(
+    "the batch taken for the heads",
+    "Axis 0 is the batch and axis 1 the heads: the rows of the batch stay apart.",
+    (MERGED, "torch.cat(list(x), dim=-1)"), believes="the first axis is the heads",
+)
+ex.wrong(
     "not merged yet",
     "After the swap of axes the last two still have to become one.",
     (".reshape(B, T, H * K)", ""), believes="the swap of axes is all there is to undo",

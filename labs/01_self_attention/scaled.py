@@ -92,6 +92,12 @@ ex.wrong(
     (".transpose(-2, -1)", ""), believes="matrices multiply as they come",
 )
 ex.wrong(
+    "keys reshaped instead of transposed",
+    "A reshape to (K, S) mixes the numbers of different keys: swap the last two axes.",
+    ("k.transpose(-2, -1)", "k.reshape(*k.shape[:-2], k.shape[-1], k.shape[-2])"),
+    believes="a reshape to the right shape is right",
+)
+ex.wrong(
     "the wrong axes are transposed",
     "Swap the last two axes of k, transpose(-2, -1), so that any axes in front stay where they are.",
     ("transpose(-2, -1)", "transpose(0, 1)"), ("transpose(-2, -1)", "transpose(1, 2)"),

@@ -64,8 +64,13 @@ ex.wrong(
 ex.wrong(
     "dim is ignored",
     "The sum runs over the last axis whatever dim says.",
-    [("x.amax(dim", "x.amax(-1"), ("e.sum(dim", "e.sum(-1")],
+    [("x.amax(dim", "x.amax(-1"), ("e.sum(dim", "e.sum(-1")], ("e.sum(dim", "e.sum(-1"),
     believes="the softmax always runs over the last axis",
+)
+ex.wrong(
+    "a negative dim taken for the last axis",
+    "A negative dim counts from the end: -1 is the last axis, -2 the one before it.",
+    ("    e = (", "    dim = x.dim() - 1 if dim < 0 else dim\n    e = ("), believes="negative means last",
 )
 ex.wrong(
     "one maximum for the whole tensor",

@@ -37,6 +37,15 @@ ex.wrong(
     believes="the heads take numbers in turn",
 )
 ex.wrong(
+    "heads that overlap",
+    "Each head is K wide, so head h begins at h · K: its block is x[..., h * K : (h + 1) * K].",
+    source="""
+def split_heads(x, num_heads):
+    K = x.shape[-1] // num_heads
+    return torch.stack([x[..., h : h + K] for h in range(num_heads)], dim=1)
+""", believes="head h begins at h",
+)
+ex.wrong(
     "heads left behind the tokens",
     "The head axis must come before the tokens, (B, H, T, K), so that each head multiplies T by T.",
     (SWAP, ""), believes="cutting the last axis is enough",
