@@ -63,6 +63,14 @@ ex.wrong(
     (".abs()", ".clamp(min=0)"), believes="the bias is causal by itself",
 )
 ex.wrong(
+    "a causal mask in the bias",
+    "The bias tells distances, on both sides; hiding what lies behind the query is the mask's work.",
+    ("return -slopes[:, None, None] * distances",
+     "later = torch.arange(num_keys) > queries[:, None]\n"
+     "    return (-slopes[:, None, None] * distances).masked_fill(later, -math.inf)"),
+    believes="the bias hides the future",
+)
+ex.wrong(
     "aligned top left",
     "Fewer queries than keys means the last tokens: query 0 stands at num_keys - num_queries.",
     ("num_keys - num_queries, num_keys", "num_queries"), believes="the first query is the first token",
@@ -108,6 +116,8 @@ ex.wrong(
     "8h/H is no whole number when there are more than 8 heads: divide with /, not with //.",
     ("(-8 * torch.arange(1, num_heads + 1) / num_heads)",
      "(-(8 // num_heads) * torch.arange(1, num_heads + 1))"),
+    ("-8 * torch.arange(1, num_heads + 1) / num_heads",
+     "-max(1, 8 // num_heads) * torch.arange(1, num_heads + 1)"),
     ("(-8 * torch.arange(1, num_heads + 1) / num_heads)",
      "(-8 * torch.arange(1, num_heads + 1) // num_heads)"), believes="8 divided by H is whole",
 )

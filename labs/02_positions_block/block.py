@@ -193,6 +193,7 @@ ex.wrong(
     "a norm after the block",
     "A pre-norm block ends with the sum; the last norm belongs to the whole stack, not to a block.",
     (PRE_FFN, "norm(x + ffn(norm(x, gain_ffn)), gain_ffn)"),
+    (PRE_FFN, "F.layer_norm(x + ffn(norm(x, gain_ffn)), x.shape[-1:])"),
     [(PRE_FFN, "norm(x + ffn(norm(x, gain_ffn)), gain_ffn)"), ("return norm(x + ffn(x), gain_ffn)",
      "return norm(norm(x + ffn(x), gain_ffn), gain_ffn)")], believes="what leaves a block is normalised",
 )

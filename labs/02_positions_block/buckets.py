@@ -62,6 +62,39 @@ ex.wrong(
     ("(-relative).clamp(min=0)", "relative.abs()"), believes="a distance has no direction",
 )
 ex.wrong(
+    "the buckets of an encoder",
+    "A decoder has all buckets for the keys before the query: nothing is halved for those behind it.",
+    source="""
+def distance_bucket(relative, num_buckets, max_distance):
+    half = num_buckets // 2
+    exact, distance = max(1, half // 2), relative.abs()
+    share = (distance.clamp(min=1) / exact).log() / math.log(max_distance / exact)
+    far = exact + ((half - exact) * share).long()
+    return torch.where(distance < exact, distance, far.clamp(max=half - 1)) + half * (relative > 0)
+""", believes="T5's published code, as its encoder calls it",
+)
+ex.wrong(
+    "all buckets for the far distances",
+    "e buckets are taken by the near distances: the far ones share the other num_buckets - e.",
+    ("(num_buckets - exact) * share", "num_buckets * share"), believes="there are num_buckets buckets",
+)
+ex.wrong(
+    "near and far share buckets",
+    "The far buckets begin behind the near ones: add e.",
+    ("exact + ((num", "((num"), believes="each formula counts from 0",
+)
+ex.wrong(
+    "a whole-number division",
+    "d/e is a fraction: // rounds it down before its logarithm is taken.",
+    ("(distance.clamp(min=1) / exact)", "(distance.clamp(min=exact) // exact)"),
+    believes="whole numbers are divided with //",
+)
+ex.wrong(
+    "a bucket too many",
+    "Buckets count from 0, so the last of num_buckets has the number num_buckets - 1.",
+    ("max=num_buckets - 1", "max=num_buckets"), believes="the last bucket is num_buckets",
+)
+ex.wrong(
     "no last bucket",
     "From some distance on the formula gives num_buckets and more: the last bucket takes them all.",
     (".clamp(max=num_buckets - 1)", ""), believes="no text is longer than max_distance",

@@ -103,6 +103,12 @@ ex.wrong(
     equation="eq-swiglu",
 )
 ex.wrong(
+    "both branches go through the activation",
+    "Only x W_gate goes through GELU; x W_up stays linear.",
+    (RESULT, "(gelu * (up := x @ w_up) * (1 + torch.erf(up / math.sqrt(2))) / 2) @ w_down"),
+    believes="every layer ends with its activation", section="sec-gated", equation="eq-swiglu",
+)
+ex.wrong(
     "added instead of multiplied",
     "A gate multiplies, component by component.",
     ("gelu * (x", "gelu + (x"), believes="two branches are added", section="sec-gated", equation="eq-swiglu",

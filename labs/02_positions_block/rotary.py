@@ -96,6 +96,12 @@ ex.wrong(
     believes="the two lines have the same sign",
 )
 ex.wrong(
+    "the first half is turned before the second has read it",
+    "Both halves need the old a and b: compute both before you write either.",
+    (f"return {TURNED}", "a = a * cos - b * sin\n    return torch.cat((a, b * cos + a * sin), dim=-1)"),
+    believes="two lines, one after the other",
+)
+ex.wrong(
     "positions counted from zero",
     "The positions are given: with a cache the first token of x does not stand at 0.",
     ("positions[:, None]", "torch.arange(x.shape[-2])[:, None]"), believes="positions are always 0, 1, 2, …",
