@@ -186,6 +186,11 @@ ex.wrong(
     believes="the best extension of each beam",
 )
 ex.wrong(
+    "the worst candidates go on",
+    "sort puts the smallest first: the best have the largest log-probability.",
+    ("sort(reverse=True)", "sort()"), believes="sort puts the best first",
+)
+ex.wrong(
     "scores are not added up",
     "The score of a text is the sum of the log-probabilities of all its tokens.",
     [("(score + p,", "(p,"), ("sort(reverse=True)", f"sort({FIRST}, reverse=True)"),
@@ -202,6 +207,14 @@ ex.wrong(
     "The answer is the best of all finished texts, also of those that ended steps ago.",
     [("            stopped += text[-1] == stop_id\n", ""), ("text[-1] == stop_id or length", "length")],
     believes="the answer is the best of the beam in the end",
+)
+ex.wrong(
+    "texts that are open at the end are forgotten",
+    "After the last step open texts are compared with the finished ones: the best of all is the answer.",
+    [("text[-1] == stop_id or length == max_new_tokens:", "text[-1] == stop_id:"),
+     ("max(finished)", "max(finished or [(SCORED, text) for score, text in beam])".replace(
+         "SCORED", SCORE.replace("length", "len(text)")))],
+    believes="an open text is no answer as long as there is a finished one",
 )
 ex.wrong(
     "the first finished text wins",

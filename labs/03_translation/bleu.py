@@ -1,6 +1,7 @@
 """Exercise 3.9: BLEU of a corpus with one reference each, words as ids, no smoothing; float32."""
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_only_where
 
 ANSWER = '''
 def bleu(
@@ -73,6 +74,13 @@ ex.wrong(
     shows=lambda symptom: symptom.stage == "runs" and "math domain error" in symptom.case.outcome.error,
 )
 ex.wrong(
+    "a small number in place of a precision of zero",
+    "One precision of 0 makes BLEU 0: without smoothing nothing may be added to it.",
+    *((PRECISION, f"product *= (hits + {eps}) / (total + {eps})") for eps in ("1e-9", "1e-12")),
+    (PRECISION, "product *= max(hits, 1e-9) / max(total, 1)"), believes="a logarithm needs more than zero",
+    shows=wrong_only_where(lambda case: case.expected.tensor == 0),
+)
+ex.wrong(
     "precision without clipping",
     "An n-gram counts at most as often as the reference has it, or “the the the the” would be perfect.",
     (HITS, "sum(ours[gram] for gram in theirs)"), believes="a word that occurs in the reference is right",
@@ -97,6 +105,11 @@ ex.wrong(
     (TOTAL, "+ theirs.total()"), believes="what share of the reference was found", **COUNTS,
 )
 ex.wrong(
+    "the last n-gram is missed",
+    "A sentence of m words has m - n + 1 runs of n words: range(m - n) leaves out the last.",
+    ("range(len(s) - n + 1)", "range(len(s) - n)"), believes="the last run begins at m - n - 1", **COUNTS,
+)
+ex.wrong(
     "a negative number of n-grams",
     "A sentence of fewer than n words has no n-grams: it must not be subtracted from the others.",
     (TOTAL, "+ len(pair[0]) - n + 1"), believes="a sentence has len - n + 1 runs", **COUNTS,
@@ -119,7 +132,9 @@ ex.wrong(
     "the arithmetic mean",
     "The mean of the precisions is geometric: one precision of zero makes BLEU zero.",
     [(START, "product = 0.0"), (PRECISION, "product += hits / total / 4 if total else 0.0"),
-     (ROOT, "product")], believes="a mean is a sum divided by four",
+     (ROOT, "product")],
+    [(START, "product = 0.0"), (PRECISION, "product += hits / total / 4 if hits else -9"),
+     (ROOT, "max(0.0, product)")], believes="a mean is a sum divided by four",
 )
 ex.wrong(
     "the product without its root",
@@ -139,7 +154,7 @@ ex.wrong(
 ex.wrong(
     "c and r exchanged",
     "c counts the words of the translation: it is the short translation, with r > c, that pays.",
-    ("r / c", "c / r"), believes="r is the longer one",
+    ("r / c", "c / r"), (PENALTY, "(1.0 if c > r else math.exp(1 - c / r))"), believes="r is the longer one",
 )
 ex.wrong(
     "the penalty is the ratio of the lengths",

@@ -7,6 +7,7 @@ tokens. ``w_q`` and ``w_k`` are (D, K), ``w_v`` is (D, K'): values may be wider 
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.symptoms import wrong_only_where
 
 ANSWER = '''
 def cross_attention(
@@ -30,16 +31,21 @@ ex = exercise(
 
 
 @ex.maker
-def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.float32, low=False):
-    """Streams of decoder and encoder of a given ``size``, matrices of size 1; or all scores are ``low``."""
+def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.float32, low=False, large=1):
+    """Streams of decoder and encoder of a given ``size``, matrices of size 1; or all scores are ``low``.
+
+    Padding is multiplied by ``large``.
+    """
     args = {"x": size * normal(B, T, D), "memory": size * normal(B, S, D), "w_q": normal(D, K)}
     args |= {"w_k": normal(D, K), "w_v": normal(D, Kv)}
     if low:
         args |= {name: 100 + args[name] / 100 for name in ("x", "memory")}
         args |= {"w_q": args["w_q"].abs(), "w_k": -args["w_k"].abs()}
+    args["memory"][torch.arange(S) >= torch.tensor(lengths)[:, None]] *= large
     return {name: x.to(dtype) for name, x in args.items()} | {"lengths": torch.tensor(lengths)}
 
 
+LOW, LARGE = "all scores far below zero", "padding that holds very large numbers"
 LONGER = "a target longer than its source"
 ex.probe("three target tokens, five source tokens", B=2, T=3, S=5, lengths=[5, 2])
 ex.probe(LONGER, B=2, T=7, S=3, lengths=[1, 3])
@@ -47,7 +53,8 @@ ex.probe("as many target tokens as source tokens", B=3, T=5, S=5, lengths=[4, 5,
 ex.probe("no padding, a batch of one, one target token", B=1, T=1, S=4, lengths=[4])
 ex.probe("double precision", B=2, T=3, S=5, lengths=[3, 5], dtype=torch.float64)
 ex.probe("numbers with gaps in memory", B=2, T=3, S=5, lengths=[4, 2], strided=True)
-ex.probe("all scores far below zero", B=2, T=3, S=5, lengths=[2, 4], low=True, dtype=torch.float64)
+ex.probe(LOW, B=2, T=3, S=5, lengths=[2, 4], low=True, dtype=torch.float64)
+ex.probe(LARGE, B=3, T=2, S=5, lengths=[2, 4, 3], large=1e10)
 WIDE = {"D": 11, "K": 5, "Kv": 3}
 ex.hidden("keys wider than values", B=3, T=2, S=7, lengths=[1, 7, 4], size=1, **WIDE)
 ex.hidden("as long as the source, large scores", B=2, T=5, S=5, lengths=[5, 3], size=5, **WIDE)
@@ -70,7 +77,17 @@ def other_padding(run, probe):
     return run(probe.having("law", memory=probe.args["memory"] + 30 * padding[..., None])), run(probe)
 
 
+extreme_scores = wrong_only_where(lambda case: case.probe.name in (LOW, LARGE))
+
+
+def only_at_extremes(symptom):
+    return symptom.stage == "value" and extreme_scores(symptom)
+
+
 MADE, SIZE = "x @ w_q, memory @ w_k, memory @ w_v", "memory.shape[1]"
+ZEROED = """    zero = torch.arange(memory.shape[1], device=x.device) >= lengths[:, None]
+    memory = memory.masked_fill(zero[..., None], 0.0)
+"""
 HIDDEN = ".masked_fill(~real, -math.inf)"
 MASKS = {"section": "sec-three-attentions"}
 ex.wrong(
@@ -98,7 +115,14 @@ ex.wrong(
 ex.wrong(
     "the padding of the source is seen",
     "Behind its length a source holds padding, and no target token may attend to it.",
-    (HIDDEN, ""), believes="in attention all lengths are equal", **MASKS,
+    (HIDDEN, ""),
+    [("    q, k, v", "    memory = memory[:, : int(lengths.max())]\n    q, k, v"), (HIDDEN, "")],
+    believes="in attention all lengths are equal", **MASKS,
+)
+ex.wrong(
+    "padding set to zero",
+    "Zero vectors have the score 0, which takes its share of the weights: hide their scores with -inf.",
+    [("    q, k, v", f"{ZEROED}    q, k, v"), (HIDDEN, "")], believes="zeros are nothing", **MASKS,
 )
 ex.wrong(
     "the mask is inverted",
@@ -172,6 +196,13 @@ ex.wrong(
     ("scores.masked_fill(~real, -math.inf).softmax(dim=-1)",
      "((w := scores.softmax(-1) * real) / w.sum(-1, keepdim=True))"),
     believes="what was taken can be shared out again",
+)
+ex.wrong(
+    "a finite number in place of minus infinity",
+    "Some scores are as low as this number, and padding may score as high: fill with -math.inf.",
+    ("-math.inf", "-1e4"), ("-math.inf", "-100"),
+    *((HIDDEN, f".add(~real * {number})") for number in ("-1e9", "-1e4")),
+    believes="-1e9 is as good as minus infinity", shows=only_at_extremes, **MASKS,
 )
 ex.builds_on("1.3")
 

@@ -101,7 +101,9 @@ ex.wrong(
 ex.wrong(
     "rows that have stopped go on until the last one stops",
     "Each row has its own end: behind it stands pad_id, whatever the others still do.",
-    ("where(over,", "where(over.all(),"), believes="go on until all have said stop once",
+    ("where(over,", "where(over.all(),"),
+    [("where(over,", "where(over.all(),"), ("over |= last == stop_id", "over |= (last == stop_id).all()")],
+    believes="go on until all have said stop once",
 )
 ex.wrong(
     "the stop token is left out",
@@ -160,6 +162,8 @@ ex.wrong(
     "an end is forgotten at the next step",
     "A row that has ended stays ended: over |= ..., or it writes on behind its stop token.",
     ("over |= last == stop_id", "over = last == stop_id"),
+    [("log_probs[rows, last].argmax(dim=-1)", "log_probs[rows, last].argmax(dim=-1).where(~over, pad_id)"),
+     ("over |=", "over =")],
     believes="only the last token says whether a row ends",
 )
 ex.wrong(

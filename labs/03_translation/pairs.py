@@ -96,6 +96,11 @@ ex.wrong(
     ACROSS, [ACROSS, FIRST_MET], believes="the text is one long row",
 )
 ex.wrong(
+    "every second pair is missed",
+    "Pairs overlap: low has both l o and o w, so go on by one letter, not by two.",
+    ("in pairwise(word)", "in zip(word[::2], word[1::2])"), believes="a word is cut into pairs",
+)
+ex.wrong(
     "overlapping pairs counted once",
     "Pairs are counted wherever two neighbours stand: a a a has the pair a a twice.",
     source="""
@@ -126,6 +131,11 @@ ex.wrong(
      (KEY, "(-counts[pair] / (pieces[pair[0]] * pieces[pair[1]]), pair)")],
     believes="what belongs together is what seldom stands alone", section="sec-wordpiece-criterion",
     equation="eq-wordpiece-score",
+)
+ex.wrong(
+    "the largest pair, not the most frequent",
+    "max(counts) compares the pairs themselves: give it the counts as its key.",
+    (BEST, "max(counts)"), believes="max of a Counter is its most frequent entry",
 )
 ex.wrong(
     "the two most frequent pieces",

@@ -75,6 +75,17 @@ ex.wrong(
     ("float()", "float() + 1"), believes="computers count from 0",
 )
 ex.wrong(
+    "the updates are ignored",
+    "Use the numbers in updates: they need not be 1, 2, 3, ….",
+    ("updates.float()", "torch.arange(1, len(updates) + 1).float()"), believes="updates are 1, 2, 3, …",
+)
+ex.wrong(
+    "one branch for all updates",
+    "Each update lies before the peak or behind it: choose one by one, with torch.minimum or torch.where.",
+    *((SMALLER, f"({RISE} if {s} <= warmup_steps else s**-0.5)") for s in ("s.max()", "s[0]")),
+    believes="a schedule is in its warm-up or is not",
+)
+ex.wrong(
     "multiplied by the root of the width",
     "A wider model takes shorter steps: the factor is D^(-1/2).",
     (FACTOR, "d_model**0.5 * "), believes="the minus of the first exponent is overlooked",

@@ -47,6 +47,7 @@ ex.probe(
 ex.probe("five times the same letter", word=(2, 2, 2, 2, 2), merges=((2, 2), (3, 3)), num_letters=3)
 ex.probe("no merges", word=(4, 0), merges=(), num_letters=5)
 ex.probe("a single letter", word=(1,), merges=((1, 1),), num_letters=2)
+ex.probe("ids of one digit and of two", word=(11, 23, 1, 2), merges=((1, 2),), num_letters=30)
 ex.hidden("eases", word=(1, 0, 2, 1, 2), merges=((1, 0), (2, 4), (3, 4)), num_letters=4)
 ex.hidden("seven of one letter", word=(0,) * 7, merges=((0, 0), (1, 0), (1, 2)), num_letters=1)
 ex.hidden("merges that do not apply", word=(3, 1, 3), merges=((1, 1), (3, 3)), num_letters=5)
@@ -136,6 +137,33 @@ ex.wrong(
             elif i == 0 or tuple(word[i - 1 : i + 1]) != pair:
                 joined.append(word[i])
 """), believes="every place where the pair stands becomes a piece",
+)
+ex.wrong(
+    "the right letter of a pair stays",
+    "The new piece takes the place of both letters: skip the right one when you have joined it.",
+    (JOINING, """        for i in range(len(word)):
+            joined.append(new if tuple(word[i : i + 2]) == pair else word[i])
+"""), (JOINING, """        for i in range(len(word)):
+            if i + 1 < len(word) or tuple(word[i - 1 :]) != pair:
+                joined.append(new if tuple(word[i : i + 2]) == pair else word[i])
+"""), believes="the new piece takes the place of the left letter",
+)
+ex.wrong(
+    "it ends with a merge that does not apply",
+    "A merge whose pair is not in the word changes nothing, and the next may find its own: go on.",
+    ("joined = []\n", "if pair not in pairwise(word):\n            break\n        joined = []\n"),
+    believes="when nothing can be joined the word is finished",
+)
+ex.wrong(
+    "a pair found within numbers",
+    "In a text of digits \"1 2\" stands in \"11 23\" too: compare whole ids, not their digits.",
+    source="""
+def encode(word, merges, num_letters):
+    text = " ".join(map(str, word))
+    for new, (a, b) in enumerate(merges, start=num_letters):
+        text = text.replace(f"{a} {b}", str(new))
+    return torch.tensor([int(i) for i in text.split()])
+""", believes="a word is a string",
 )
 ex.wrong(
     "joined from the right",

@@ -50,6 +50,10 @@ RESULT = "torch.stack((inputs, targets))"
 MARKED = "target_ids.where(real, -100)"
 STOPPED = "    targets = targets.scatter(1, real.sum(dim=1, keepdim=True), stop_id)\n"
 READ = "F.pad(target_ids, (1, 0), value=start_id)"
+WHOLE_ROW = """    row = F.pad(inputs, (0, 1), value=pad_id)
+    row = row.scatter(1, real.sum(dim=1, keepdim=True) + 1, stop_id)
+    inputs, targets = row[:, :-1], row[:, 1:].where(row[:, 1:] != pad_id, -100)
+"""
 UNMARKED = "targets.where(targets != -100, pad_id)"
 ex.wrong(
     "a result that is no tensor",
@@ -100,6 +104,7 @@ ex.wrong(
     "the stop token is read",
     "It does no harm, as nothing is asked there, but here the stop token is written and never read.",
     (RESULT, f"torch.stack((F.pad({UNMARKED}[:, :-1], (1, 0), value=start_id), targets))"),
+    (STOPPED, WHOLE_ROW),
     believes="the whole row without its last, the whole row without its first",
 )
 ex.wrong(
@@ -124,6 +129,7 @@ ex.wrong(
     "The stop token stands behind the last real token, at the place that the length counts.",
     ("real.sum(dim=1, keepdim=True)", "(real.sum(dim=1, keepdim=True) - 1).clamp(min=0)"),
     ("real.sum(dim=1, keepdim=True)", "(real.sum(dim=1, keepdim=True) - 1)"),
+    ("real.sum(dim=1, keepdim=True)", "(real.sum(dim=1, keepdim=True) - 1) % targets.shape[1]"),
     believes="the last place is the length minus one",
 )
 ex.wrong(
