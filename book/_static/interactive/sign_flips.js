@@ -33,8 +33,9 @@ Interactive.figure("sign_flips", "Flip the signs of the differences", (panel, da
       button.setAttribute("aria-pressed", sign(pattern, i) < 0);
     });
     const reach = Math.max(...means.map(Math.abs)), heights = new Map();
-    const dots = means.map((mean, k) => {
-      const column = Math.round(mean / reach * (MIDDLE - 12) / STEP), height = heights.get(column) || 0;
+    const last = [...means.keys()].sort((a, b) => (a === pattern) - (b === pattern)); // the ring lies on top of its stack
+    const dots = last.map(k => {
+      const column = Math.round(means[k] / reach * (MIDDLE - 12) / STEP), height = heights.get(column) || 0;
       heights.set(column, height + 1);
       return make("circle", { class: far[k] ? "far" : "near", cx: MIDDLE + STEP * column, cy: FLOOR - STEP * (height + 0.5), r: k === pattern ? 6 : 3.5,
         style: `fill: var(${far[k] ? "--two" : "--one"}); stroke: ${k === pattern ? "currentColor" : "none"}; stroke-width: 2` });
