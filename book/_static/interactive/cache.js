@@ -4,7 +4,7 @@ Interactive.figure("cache", "The key/value cache, step by step", (panel, data, s
   const { make, drawing, stepper, check, range } = Interactive;
   const { tokens, prompt } = data;
   const last = tokens.length - prompt - 1, CELL = 15, LEFT = 50;
-  const step = stepper("Tokens written", last + 1, update, last + 1);
+  const step = stepper("Tokens written", last + 1, update, 1);
   const cached = check("Keep keys and values", true, update);
   const text = make("p", { class: "word" });
   const cells = make("g", {});
