@@ -9,9 +9,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from experiments.common import run
-from experiments.norm_placement import NextByte, train
+from experiments.norm_placement import NextByte, next_byte_loss, train
+from pioneers.data import RandomWindows, language_reference, split_text
+from pioneers.device import best_device
 from pioneers.layers import FeedForward, GatedFeedForward, MultiHeadAttention, Stack, TransformerBlock
 
 CONFIG = {
@@ -26,15 +29,15 @@ CONFIG = {
 }
 # At d_model = 48: a plain network with d_ff = 192 and a gated one with d_ff = 128 have the same matrices.
 CASES: dict[str, dict[str, Any]] = {
-    "the whole block": {},
+    "the whole block": {"look": True},
     "no residual": {"without": "residual"},
     "no norm": {"without": "norm"},
     "no attention": {"without": "attention"},
     "no FFN": {"without": "ffn"},
     "the whole block, lr 0.001": {"lr": 1e-3},
-    "no residual, lr 0.001": {"without": "residual", "lr": 1e-3},
+    "no residual, lr 0.001": {"without": "residual", "lr": 1e-3, "look": True},
     "no residual, lr 0.0003": {"without": "residual", "lr": 3e-4},
-    "no norm, lr 0.001": {"without": "norm", "lr": 1e-3},
+    "no norm, lr 0.001": {"without": "norm", "lr": 1e-3, "look": True},
     "no norm, lr 0.0003": {"without": "norm", "lr": 3e-4},
     "no norm but the final one, lr 0.001": {"without": "norm", "lr": 1e-3, "final_norm": True},
     "no attention, lr 0.001": {"without": "attention", "lr": 1e-3},
@@ -80,6 +83,27 @@ def feed_forward(d_model: int, d_ff: int | None, activation: str) -> nn.Module:
     return FeedForward(d_model, d_ff, activation=activation)
 
 
+def look_inside(model: NextByte, seq_len: int, windows: int = 200) -> dict[str, Tensor]:
+    """Likeness of positions and length of the gradient before the first block and after each: held-out text.
+
+    Likeness is the mean cosine between two positions of a window; both are ``(num_layers + 1,)``.
+    """
+    _, text = split_text(language_reference())
+    ids = torch.tensor(list(text.encode()), device=best_device())
+    batch = RandomWindows(ids, seq_len=seq_len, batch_size=windows, seed=1)(0)
+    stream: list[Tensor] = []
+    hooks = [
+        part.register_forward_hook(lambda _, __, x: stream.append(x))
+        for part in (model.embed, *model.stack.get_submodule("blocks").children())
+    ]
+    gradients = torch.autograd.grad(next_byte_loss(model, batch), stream)
+    for hook in hooks:
+        hook.remove()
+    units = normalize(torch.stack(stream), dim=-1)  # (num_layers + 1, B, T, D)
+    alike = ((units @ units.mT).sum((-2, -1)) - seq_len) / (seq_len * (seq_len - 1))
+    return {"alike": alike.mean(-1), "gradient": torch.stack([g.norm() for g in gradients])}
+
+
 def one_case(
     *,
     seed: int,
@@ -92,11 +116,13 @@ def one_case(
     d_ff: int | None = None,
     keep: int | None = None,
     final_norm: bool = False,
+    look: bool = False,
     **how: Any,
 ) -> dict[str, Any]:
     """Train the first ``keep`` blocks; ``final_norm`` puts back the norm on top.
 
-    ``how`` goes to :func:`experiments.norm_placement.train`.
+    ``look`` adds what :func:`look_inside` finds before the training and after it; ``how`` goes to
+    :func:`experiments.norm_placement.train`.
     """
     torch.manual_seed(seed)
     blocks = [
@@ -110,7 +136,13 @@ def one_case(
         stack.norm = nn.LayerNorm(d_model)
     model = NextByte(stack, d_model, seq_len)
     parameters = sum(p.numel() for p in stack.parameters())
-    return {"parameters": parameters, **train(model, seed, seq_len=seq_len, **how)}
+    start = look_inside(model.to(best_device()), seq_len) if look else {}
+    trained = train(model, seed, seq_len=seq_len, **how)
+    end = look_inside(model, seq_len) if look else {}
+    inside = {
+        f"{name}_{when}": x for when, found in (("start", start), ("end", end)) for name, x in found.items()
+    }
+    return {"parameters": parameters, **trained, **inside}
 
 
 def main() -> None:

@@ -54,6 +54,16 @@ def test_without_residual_a_block_is_its_last_layer(block_parts):
     torch.testing.assert_close(block(x), block.ffn(block.norm_ffn(block.attn(block.norm_attn(x)))))
 
 
+def test_blocks_that_add_nothing_change_neither_likeness_nor_gradient(block_parts, norm_placement):
+    idle = stack()
+    block_parts.remove(idle, "attention")
+    block_parts.remove(idle, "ffn")
+    found = block_parts.look_inside(norm_placement.NextByte(idle, 12, 7), 7, windows=4)
+    for values in found.values():
+        assert values.shape == (3,) and values[0] > 0
+        torch.testing.assert_close(values, values[:1].expand(3))
+
+
 def test_without_norm_none_is_left(block_parts):
     cut = stack()
     block_parts.remove(cut, "norm")
@@ -66,7 +76,7 @@ def test_networks_that_are_compared_have_matrices_of_one_size(block_parts):
     sizes = set()
     for case in ("the whole block", "relu", "swiglu", "geglu"):
         how = {"d_ff": None, "activation": "gelu"} | block_parts.CASES[case]
-        ffn = block_parts.feed_forward(block_parts.CONFIG["d_model"], **how)
+        ffn = block_parts.feed_forward(block_parts.CONFIG["d_model"], how["d_ff"], how["activation"])
         sizes.add(sum(p.numel() for p in ffn.parameters() if p.ndim == 2))
     assert len(sizes) == 1
 
