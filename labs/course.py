@@ -4,6 +4,7 @@
 
 Then ``nbgrader generate_assignment 01_self_attention``, in the folder of the course, makes the students'
 version. A notebook in the course that differs from the lab is left alone, unless ``--replace`` is given.
+For a notebook with numbers of each student's own see ``labs/variants.py``.
 """
 
 import shutil
@@ -17,7 +18,11 @@ import release
 
 def main(words: list[str]) -> None:
     """Do what the ``words`` of the command line say."""
-    parser = ArgumentParser("python labs/course.py", description="Put labs into an nbgrader course.")
+    parser = ArgumentParser(
+        "python labs/course.py",
+        description="Put labs into an nbgrader course.",
+        epilog="A notebook with numbers of each student's own: python labs/variants.py --help",
+    )
     parser.add_argument("course", metavar="COURSE", type=Path, help="the folder of the course")
     parser.add_argument("labs", metavar="LAB", nargs="+", help="such as 01_self_attention")
     parser.add_argument(

@@ -16,6 +16,7 @@ ex.probe("one new query", num_queries=1, num_keys=5)
 ex.probe("a single token", num_queries=1, num_keys=1)
 ex.hidden("11 tokens", num_queries=11, num_keys=11)
 ex.hidden("2 new queries after 9 earlier keys", num_queries=2, num_keys=11)
+ex.own(lambda whole: {"num_queries": whole(2, 6), "num_keys": whole(7, 19)})
 
 SHIFT = "(num_keys - num_queries)"
 ex.wrong(

@@ -18,6 +18,7 @@ ex.probe("an empty sequence", lengths=[0, 2, 5], max_len=5)
 ex.probe("a batch of one, 32-bit lengths", lengths=torch.tensor([3], dtype=torch.int32), max_len=5)
 ex.hidden("five sequences", lengths=[7, 1, 11, 0, 4], max_len=13)
 ex.hidden("all empty", lengths=[0, 0], max_len=3)
+ex.own(lambda whole: {"lengths": whole(0, 9, 4), "max_len": whole(9, 15)})
 
 AXES = "[:, None, None, :]"
 ex.wrong(

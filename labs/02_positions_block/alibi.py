@@ -22,6 +22,7 @@ ex.probe("a single head", num_heads=1, num_queries=3, num_keys=5)
 ex.probe("16 heads", num_heads=16, num_queries=2, num_keys=3)
 ex.hidden("32 heads", num_heads=32, num_queries=5, num_keys=5)
 ex.hidden("2 new queries after 11 earlier keys", num_heads=4, num_queries=2, num_keys=13)
+ex.own(lambda whole: {"num_heads": 2 ** whole(1, 4), "num_queries": whole(2, 5), "num_keys": whole(6, 11)})
 
 
 @ex.law(

@@ -33,6 +33,8 @@ ex.probe("ten buckets", relative=[-4, -6, -11, -19, -43, -90], num_buckets=10, m
 ex.hidden("three axes", relative=[[[-2, 5, -17]], [[0, -61, -8]]], num_buckets=14, max_distance=53)
 ex.hidden("two buckets", relative=[-1, 0, 1, -9], num_buckets=2, max_distance=5)
 ex.hidden("every distance to 60", relative=BEFORE, num_buckets=12, max_distance=47)
+PRIMES = (23, 29, 31, 37, 41, 43, 47)  # of which no distance lies on the edge of a bucket
+ex.own(lambda whole: {"relative": whole(-60, 5, 9), "max_distance": PRIMES[whole(0, 6)]})
 
 
 @ex.law("each distance is sorted by itself", "A table has no say in its entries.")

@@ -24,6 +24,7 @@ ex.probe("one pair", offset=7, d_model=2)
 ex.probe("another base", offset=11, d_model=10, base=100.0)
 ex.hidden("many steps, wide", offset=37, d_model=26)
 ex.hidden("steps back, another base", offset=-17, d_model=6, base=37.0)
+ex.own(lambda whole: {"offset": whole(2, 40), "d_model": 2 * whole(3, 9)})
 
 
 @ex.law(

@@ -25,6 +25,7 @@ ex.probe("another base", positions=[5, 11, 2], d_model=10, base=100.0)
 ex.hidden("downwards, wide", positions=[43, 29, 11, 2, 1], d_model=26)
 ex.hidden("another base", positions=[13, 13, 0], d_model=6, base=37.0)
 ex.hidden("a position before the first", positions=[-5, 5], d_model=10)
+ex.own(lambda whole: {"positions": whole(0, 99, 5), "d_model": 2 * whole(3, 9)})
 
 
 @ex.law(

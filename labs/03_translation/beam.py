@@ -1,15 +1,17 @@
 """Exercise 3.8: beam search with a length penalty, for one sentence, as in the lecture.
 
 The table ``log_probs`` (V, V) holds the log-probability of the next token (last axis) behind each last token.
-The seeds are of tables that tell the mistakes apart.
+The seeds are of tables that tell the mistakes apart, so a variant only moves their numbers a little.
 """
 
+from functools import partial
 from itertools import pairwise, product
 
 import torch
 
 from pioneers.checks.building import exercise
-from pioneers.checks.rng import normals
+from pioneers.checks.rng import normals, seeded
+from pioneers.checks.variant import COMMON, own_seed, using
 
 ANSWER = '''
 def beam_search(
@@ -40,11 +42,27 @@ ex = exercise("3.8", ANSWER, points=13, minutes=24, difficulty=3, reread="sec-be
 START, STOP, PAD = 0, 1, 2
 
 
+def renamed(logits, kept):
+    """The table in which the tokens have other ids, except for those that are ``kept``."""
+    ids = torch.arange(len(logits))
+    free = ids[[token not in kept for token in ids.tolist()]]
+    ids[free] = free[torch.randperm(len(free), generator=seeded(len(free)))]
+    return logits[ids][:, ids]
+
+
 def table(seed, V, never=(START, PAD)):
     """Random log-probabilities (V, V) in which the tokens ``never`` are all but impossible."""
-    logits = 2 * normals(seed)(V, V)
+    with using(COMMON):
+        logits = 2 * normals(seed)(V, V)
+    if own_seed(seed) != seed:
+        logits = renamed(logits + normals(seed)(V, V) / 10_000, {START, STOP, PAD, *never})
     logits[:, list(never)] -= 30
     return logits.log_softmax(-1)
+
+
+def given(*which):
+    """A table as the argument of a probe."""
+    return {"log_probs": table(*which)}
 
 
 def tree():
@@ -69,9 +87,9 @@ for name, seed, V, num_beams, alpha, steps in (
     ("more beams than tokens", 386, 5, 7, 0.6, 4),
     ("a single step", 387, 5, 2, 0.6, 1),
 ):
-    ex.probe(name, log_probs=table(seed, V), num_beams=num_beams, alpha=alpha, max_new_tokens=steps)
+    ex.probe(name, drawn=partial(given, seed, V), num_beams=num_beams, alpha=alpha, max_new_tokens=steps)
 ex.probe(
-    "other ids for start, stop and padding", log_probs=table(388, 7, (6, 4)), num_beams=3, alpha=0.6,
+    "other ids for start, stop and padding", drawn=lambda: given(388, 7, (6, 4)), num_beams=3, alpha=0.6,
     start_id=6, stop_id=3, pad_id=4, max_new_tokens=5,
 )
 PERCENT = torch.tensor([[1, 1, 1, 60, 37], *[[20, 20, 20, 20, 20]] * 3, [1, 96, 1, 1, 1]])
@@ -80,19 +98,28 @@ ex.probe(
     max_new_tokens=1,
 )
 ex.probe(
-    "very unlikely texts", log_probs=(table(403, 6) * 1024).round() / 1024 - 2_000, num_beams=3, alpha=6.0,
-    max_new_tokens=4,
+    "very unlikely texts", drawn=lambda: {"log_probs": (table(403, 6) * 1024).round() / 1024 - 2_000},
+    num_beams=3, alpha=6.0, max_new_tokens=4,
 )
 for seed, num_beams, alpha, steps in ((419, 9, 1.5, 5), (479, 7, 0.6, 4), (501, 9, 1.5, 5)):
     ex.hidden(
-        f"many beams, table {seed}", log_probs=table(seed, 5), num_beams=num_beams, alpha=alpha,
+        f"many beams, table {seed}", drawn=partial(given, seed, 5), num_beams=num_beams, alpha=alpha,
         max_new_tokens=steps,
     )
-normal = normals(3801)
-for number, (V, k, alpha) in enumerate([(5, 2, 0.6), (11, 5, 1.0), (7, 3, 3.0), (13, 2, 0.0), (4, 3, 2.0)]):
+SIZES = [(5, 2, 0.6), (11, 5, 1.0), (7, 3, 3.0), (13, 2, 0.0), (4, 3, 2.0)]
+
+
+def hidden(number):
+    """Draw table after table, up to that with this ``number``."""
+    normal = normals(3801)
+    logits = [2 * normal(V, V) for V, _, _ in SIZES[: number + 1]][number]
+    return {"log_probs": logits.log_softmax(-1)}
+
+
+for number, (_, k, alpha) in enumerate(SIZES):
     ex.hidden(
-        f"table {number}", log_probs=(2 * normal(V, V)).log_softmax(-1), num_beams=k, alpha=alpha,
-        start_id=3, stop_id=0, pad_id=2, max_new_tokens=7,
+        f"table {number}", drawn=partial(hidden, number), num_beams=k, alpha=alpha, start_id=3, stop_id=0,
+        pad_id=2, max_new_tokens=7,
     )
 
 

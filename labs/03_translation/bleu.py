@@ -45,6 +45,12 @@ ex.hidden("a single word", found=((7,),), wanted=((7,),))
 ex.hidden("nothing in common", found=((1, 2, 3, 4, 5),), wanted=((6, 7, 8, 9, 10),))
 
 
+@ex.own
+def a_word_wrong(whole):
+    wanted = whole(1, 9, 9)
+    return {"found": ((*wanted[:6], *whole(1, 9, 2)),), "wanted": (tuple(wanted),)}
+
+
 @ex.law("the order of the sentences does not matter", "The counts are sums.", on=f"{TWO} than its reference")
 def any_order(run, probe):
     turned = {name: corpus[::-1] for name, corpus in probe.args.items()}

@@ -8,6 +8,7 @@ import torch
 
 from pioneers.checks.building import exercise
 from pioneers.checks.symptoms import wrong_only_where
+from pioneers.checks.variant import own_seed
 
 ANSWER = '''
 def cross_attention(
@@ -39,7 +40,8 @@ def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.floa
     args = {"x": size * normal(B, T, D), "memory": size * normal(B, S, D), "w_q": normal(D, K)}
     args |= {"w_k": normal(D, K), "w_v": normal(D, Kv)}
     if low:
-        args |= {name: 100 + args[name] / 100 for name in ("x", "memory")}
+        far, apart = (100, 100) if own_seed(1) == 1 else (40, 10)  # a variant may not depend on rounding
+        args |= {name: far + args[name] / apart for name in ("x", "memory")}
         args |= {"w_q": args["w_q"].abs(), "w_k": -args["w_k"].abs()}
     args["memory"][torch.arange(S) >= torch.tensor(lengths)[:, None]] *= large
     return {name: x.to(dtype) for name, x in args.items()} | {"lengths": torch.tensor(lengths)}

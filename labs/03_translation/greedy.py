@@ -37,7 +37,7 @@ def tables(seed, B, V, never):
     """Random log-probabilities (B, V, V) in which the tokens ``never`` are all but impossible."""
     logits = 2 * normals(seed)(B, V, V)
     logits[..., never] -= 30
-    return logits.log_softmax(-1)
+    return {"log_probs": logits.log_softmax(-1)}
 
 
 def chain(V, *texts):
@@ -62,13 +62,25 @@ ex.probe(
     "a batch of one that stops at once", log_probs=chain(5, (3, 4, 1, 2)), start_id=3, stop_id=4,
     max_new_tokens=3,
 )
-ex.probe(RANDOM, log_probs=tables(371, 3, 11, [0, 1]), max_new_tokens=7)
-ex.probe("a single step", log_probs=tables(372, 2, 5, [3]), start_id=0, stop_id=1, pad_id=3, max_new_tokens=1)
+ex.probe(RANDOM, drawn=lambda: tables(371, 3, 11, [0, 1]), max_new_tokens=7)
+ex.probe(
+    "a single step", drawn=lambda: tables(372, 2, 5, [3]), start_id=0, stop_id=1, pad_id=3, max_new_tokens=1
+)
 ex.probe("padding that is written", log_probs=chain(7, (1, 0, 3, 2), (1, 5, 0, 4, 6)), max_new_tokens=5)
-normal = normals(3701)
 IDS = {"start_id": 2, "stop_id": 4, "pad_id": 3}
-ex.hidden("seven rows", log_probs=normal(7, 5, 5).log_softmax(-1), **IDS, max_new_tokens=11)
-ex.hidden("in double", log_probs=normal(3, 13, 13, dtype=torch.float64), **IDS, max_new_tokens=9)
+
+
+def hidden():
+    """Draw seven tables, and three in double precision."""
+    normal = normals(3701)
+    return (
+        {"log_probs": normal(7, 5, 5).log_softmax(-1)},
+        {"log_probs": normal(3, 13, 13, dtype=torch.float64)},
+    )
+
+
+ex.hidden("seven rows", drawn=lambda: hidden()[0], **IDS, max_new_tokens=11)
+ex.hidden("in double", drawn=lambda: hidden()[1], **IDS, max_new_tokens=9)
 
 
 @ex.law("a row is decoded as it would be alone", "Rows of a batch do not see each other.", on=RANDOM)

@@ -40,6 +40,12 @@ ex.hidden("four equals", words=((7, 3), (3, 7), (3, 5), (11, 2)), times=(6, 6, 6
 ex.hidden("one pair only", words=((5,), (13, 13), (13,)), times=(50, 1, 50))
 
 
+@ex.own
+def five_words(whole):
+    words = tuple(tuple(whole(0, 5, length)) for length in whole(2, 6, 5))
+    return {"words": words, "times": tuple(whole(1, 9, 5))}
+
+
 @ex.law(
     "the order of the words does not matter", "Counts are sums, and the rule for ties looks at ids alone."
 )

@@ -22,6 +22,7 @@ ex.probe("a single update", updates=[5], d_model=3, warmup_steps=17)
 ex.probe("a warm-up of one update", updates=[1, 2, 3], d_model=11, warmup_steps=1)
 ex.hidden("wide", updates=[300_000, 1, 3999, 4001], d_model=1024, warmup_steps=4000)
 ex.hidden("32 bits", updates=torch.arange(1, 30, dtype=torch.int32), d_model=3, warmup_steps=13)
+ex.own(lambda whole: {"updates": whole(1, 999, 5), "d_model": whole(3, 99), "warmup_steps": whole(5, 500)})
 
 
 @ex.law("the peak is at s = w", "There the line meets the curve.", equation="eq-noam-peak")

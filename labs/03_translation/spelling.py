@@ -51,6 +51,8 @@ ex.probe("ids of one digit and of two", word=(11, 23, 1, 2), merges=((1, 2),), n
 ex.hidden("eases", word=(1, 0, 2, 1, 2), merges=((1, 0), (2, 4), (3, 4)), num_letters=4)
 ex.hidden("seven of one letter", word=(0,) * 7, merges=((0, 0), (1, 0), (1, 2)), num_letters=1)
 ex.hidden("merges that do not apply", word=(3, 1, 3), merges=((1, 1), (3, 3)), num_letters=5)
+THREE = ((0, 1), (2, 3), (4, 2))
+ex.own(lambda whole: {"word": tuple(whole(0, 3, 11)), "merges": THREE, "num_letters": 4})
 
 
 @ex.law(

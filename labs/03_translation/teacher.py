@@ -36,6 +36,7 @@ ex.probe("stop and padding are the same token", target_ids=[[5, 4], [7, 0]], sto
 ex.hidden("another padding", target_ids=ROWS, start_id=0, stop_id=1, pad_id=7)
 ex.hidden("one column", target_ids=[[4], [0]], start_id=2, stop_id=3)
 ex.hidden("start and stop are one", target_ids=ROWS, start_id=13, stop_id=13, pad_id=7)
+ex.own(lambda whole: {"target_ids": [whole(3, 19, n) + [0] * (5 - n) for n in whole(0, 5, 3)]})
 
 
 @ex.law(

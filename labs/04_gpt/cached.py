@@ -37,13 +37,24 @@ ex.probe("a batch of one, one head", B=1, H=1, P=7, T=2, K=5, L=3)
 ex.probe("double precision", B=2, H=3, P=5, T=2, K=7, L=3, dtype=torch.float64)
 ex.probe("bfloat16", B=2, H=1, P=3, T=2, K=5, L=3, dtype=torch.bfloat16)
 ex.probe("numbers with gaps in memory", B=1, H=3, P=2, T=3, K=5, L=7, strided=True)
-normal, LOWEST = normals(463), "all scores far below zero"
+LOWEST = "all scores far below zero"
 EVEN = {"q": 80.0, "k": -80.0, "past_k": -80.0, "v": 0.0, "past_v": 0.0}  # all scores are lower than -10,000
-LOW = {name: x + normal(2, 1, 3, 5, dtype=torch.float64) / 100 for name, x in EVEN.items()}
-ex.probe(LOWEST, B=2, H=1, P=3, T=3, K=5, L=5, **LOW)
-loud = {name: normal(1, 2, 3, 5) for name in LOW}
-loud["k"][:, :, 2] = 300 * loud["q"][:, :, 0]
-ex.probe("a later key with by far the largest score", B=1, H=2, P=3, T=3, K=5, L=5, **loud)
+
+
+def low_and_loud():
+    """Inputs whose scores are all far below zero, and others with a very large one behind query 0."""
+    normal = normals(463)
+    low = {name: x + normal(2, 1, 3, 5, dtype=torch.float64) / 100 for name, x in EVEN.items()}
+    loud = {name: normal(1, 2, 3, 5) for name in low}
+    loud["k"][:, :, 2] = 300 * loud["q"][:, :, 0]
+    return low, loud
+
+
+SIZES = {"H": 1, "P": 3, "T": 3, "K": 5, "L": 5}
+ex.probe(LOWEST, B=2, drawn=lambda: low_and_loud()[0], **SIZES)
+ex.probe(
+    "a later key with by far the largest score", B=1, drawn=lambda: low_and_loud()[1], **SIZES | {"H": 2}
+)
 ex.hidden("a long past", B=1, H=2, P=29, T=1, K=5, L=7)
 ex.hidden("a single token, nothing before it", B=2, H=3, P=0, T=1, K=7, L=5)
 ex.hidden("two new tokens, one old", B=3, H=1, P=1, T=2, K=11, L=2)

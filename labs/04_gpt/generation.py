@@ -50,6 +50,12 @@ ex.hidden("a stop token at the end of a prompt", **OTHER, **FOUR, max_new_tokens
 ex.hidden("all end at once", **OTHER, prompts=[[4], [4]], max_new_tokens=5, stop_id=0)
 
 
+@ex.own
+def any_table(whole):
+    table = torch.tensor(whole(-(10**6), 10**6, 7, 7)) / 10**5
+    return {"table": table, "prompts": whole(0, 6, 3, 2), "max_new_tokens": whole(3, 6)}
+
+
 @ex.law(
     "each prompt is continued as it would be alone", "Rows of a batch know nothing of each other.",
     on="rows end at different steps",

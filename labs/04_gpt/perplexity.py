@@ -30,6 +30,7 @@ ex.probe("numbers with gaps in memory", num_tokens=[3, 29], num_characters=101, 
 HARD = [2.25, 1.5, 3.125, 6.5]
 ex.hidden("a last window that is hard", losses=HARD, num_tokens=[64, 64, 64, 3], num_characters=811)
 ex.hidden("a perfect model", losses=[0.0, 0.0], num_tokens=[64, 3], num_characters=97)
+ex.own(lambda whole: {"num_tokens": whole(1, 50, 3), "num_characters": whole(99, 400)})
 
 
 @ex.law(

@@ -34,6 +34,7 @@ LONG = (torch.arange(97).square() * 3 + 41) % 59
 ex.hidden("long windows, in no order", stream=LONG, starts=[67, 3, 31], seq_len=29)
 ex.hidden("two tokens", stream=LONG, starts=[94, 0, 11, 12, 12], seq_len=2)
 ex.hidden("the whole text", stream=LONG[:38], starts=[0], seq_len=37)
+ex.own(lambda whole: {"stream": whole(0, 58, 41), "starts": whole(0, 30, 3), "seq_len": whole(2, 7)})
 
 
 @ex.law("each window is cut by itself", "A window knows nothing of the others.")

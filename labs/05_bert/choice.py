@@ -6,6 +6,7 @@ All chance comes from outside, as draws between 0 and 1, so that there is one ri
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def choose_tokens(
@@ -33,15 +34,24 @@ ex.probe("40%", mask_prob=0.4)
 ex.probe("draws that equal the probability", input_ids=IDS[2:], draws=EDGE, mask_prob=0.25)
 ex.probe("every ordinary token", mask_prob=1.0)
 ex.probe("another set of special tokens", special_ids=[7, 13, 4])
-generator = torch.Generator().manual_seed(5301)
-MANY = {"input_ids": torch.randint(19, (5, 23), generator=generator)}
-MANY["draws"] = torch.rand(5, 23, generator=generator)
-ex.hidden("five rows", **MANY, special_ids=[18, 0, 7])
-ex.hidden("one special id, a large share", **MANY, special_ids=[11], mask_prob=0.7)
-ex.hidden(
-    "a share of zero", input_ids=MANY["input_ids"], special_ids=[2, 3], draws=0 * MANY["draws"],
-    mask_prob=0.0,
-)
+
+
+def many():
+    """Five rows of ids, and a draw for each."""
+    generator = seeded(5301)
+    ids = torch.randint(19, (5, 23), generator=generator)
+    return {"input_ids": ids, "draws": torch.rand(5, 23, generator=generator)}
+
+
+ex.hidden("five rows", drawn=many, special_ids=[18, 0, 7])
+ex.hidden("one special id, a large share", drawn=many, special_ids=[11], mask_prob=0.7)
+ex.hidden("a share of zero", drawn=many, special_ids=[2, 3], draws=torch.zeros(5, 23), mask_prob=0.0)
+
+
+@ex.own
+def any_rows(whole):
+    return {"input_ids": whole(0, 13, 3, 7), "draws": (torch.tensor(whole(0, 99, 3, 7)) + 0.5) / 100}
+
 
 BELOW, ORDINARY = "(draws < mask_prob)", "~torch.isin(input_ids, special_ids)"
 ex.wrong(

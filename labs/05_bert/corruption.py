@@ -6,6 +6,7 @@ All chance comes from outside, as draws between 0 and 1 and random tokens, so th
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def corrupt(
@@ -42,14 +43,31 @@ ex.probe("a batch of one, another [MASK]", **ONE, mask_id=103)
 ex.probe("nothing chosen", chosen=CHOSEN & False)
 ex.probe("everything chosen, a draw of exactly 0.8", **ONE | EDGE)
 ex.probe("numbers with gaps in memory", strided=True)
-generator = torch.Generator().manual_seed(5401)
-ids, others = torch.randint(5, 97, (2, 7, 31), generator=generator)
-chosen, fate = torch.rand(2, 7, 31, generator=generator)
-MANY = {"input_ids": ids, "chosen": chosen < 0.5, "fate": fate, "random_ids": others}
-SINGLE = {name: x[:1, :1] for name, x in MANY.items()} | {"chosen": [[True]], "fate": [[0.95]]}
-ex.hidden("seven rows, half of them chosen", **MANY)
-ex.hidden("all [MASK]", **MANY | {"chosen": chosen < 2, "fate": 0 * fate}, mask_id=1)
-ex.hidden("a single token that stays", **SINGLE)
+
+
+def many():
+    """Seven rows, half of whose tokens are chosen."""
+    generator = seeded(5401)
+    ids, others = torch.randint(5, 97, (2, 7, 31), generator=generator)
+    chosen, fate = torch.rand(2, 7, 31, generator=generator)
+    return {"input_ids": ids, "chosen": chosen < 0.5, "fate": fate, "random_ids": others}
+
+
+def single():
+    """The first token of these rows."""
+    return {name: x[:1, :1] for name, x in many().items()}
+
+
+ALL = {"chosen": torch.ones(7, 31).bool(), "fate": torch.zeros(7, 31)}
+ex.hidden("seven rows, half of them chosen", drawn=many)
+ex.hidden("all [MASK]", drawn=many, **ALL, mask_id=1)
+ex.hidden("a single token that stays", drawn=single, chosen=[[True]], fate=[[0.95]])
+
+
+@ex.own
+def any_ids(whole):
+    ids, others, fate = (torch.tensor(whole(5, 99, 3, 7)) for _ in range(3))
+    return {"input_ids": ids, "chosen": ids > 40, "fate": (fate + 0.5) / 100, "random_ids": others}
 
 
 @ex.law(

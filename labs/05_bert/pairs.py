@@ -3,6 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def sentence_pairs(
@@ -33,11 +34,27 @@ ex.probe("the same draws downwards", coins=COINS[::-1], draws=DRAWS[::-1])
 ex.probe(
     "coins of exactly one half", document=[0, 0, 5, 5, 5], coins=[0.5] * 5, draws=[0.0, 0.9, 0.0, 0.0, 0.4],
 )
-coins, draws = torch.rand(2, 17, generator=torch.Generator().manual_seed(5601))
 LONG = [11, 11, 3, 3, 3, 3, 3, 29, 0, 0, 0, 5, 8, 8, 8, 8, 8]
-ex.hidden("six documents", document=LONG, coins=coins, draws=draws)
-ex.hidden("two documents, other coins", document=[1] * 7 + [0] * 10, coins=1 - coins, draws=draws)
-ex.hidden("nothing follows", document=LONG, coins=coins * 0 + 0.75, draws=draws)
+
+
+def chance():
+    """Coins and draws for 17 sentences."""
+    return dict(zip(("coins", "draws"), torch.rand(2, 17, generator=seeded(5601)), strict=True))
+
+
+def turned():
+    """The same draws with other coins."""
+    return chance() | {"coins": 1 - chance()["coins"]}
+
+
+ex.hidden("six documents", document=LONG, drawn=chance)
+ex.hidden("two documents, other coins", document=[1] * 7 + [0] * 10, drawn=turned)
+ex.hidden("nothing follows", document=LONG, coins=torch.full((17,), 0.75), drawn=chance)
+
+
+@ex.own
+def any_chance(whole):
+    return dict(zip(("coins", "draws"), (torch.tensor(whole(0, 99, 2, 10)) + 0.5) / 100, strict=True))
 
 
 @ex.law(

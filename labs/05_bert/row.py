@@ -58,6 +58,12 @@ ex.hidden("one token in all", a=[11], max_seq_len=5, **IDS)
 ex.hidden("both cut to one token", a=[11, 12, 13], b=[21, 22], max_seq_len=5, **IDS)
 
 
+@ex.own
+def two_texts(whole):
+    a, b = (whole(5, 60, length) for length in whole(2, 6, 2))
+    return {"a": a, "b": b, "max_seq_len": whole(7, 16)}
+
+
 def second_text_is_empty(case):
     """The only token of segment 1 is the [SEP]."""
     return case.expected.tensor[1].sum() == 1

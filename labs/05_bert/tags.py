@@ -33,6 +33,12 @@ ex.hidden("rows that begin with a word", words=BEGIN, tags=[[1, 0, 0, 5]] * 3)
 ex.hidden("more tags than tokens", words=[[-1, 0, -1]], tags=[[8, 1, 2, 3, 4, 5, 6]])
 
 
+@ex.own
+def four_words(whole):
+    pieces = [word for word, count in enumerate(whole(1, 3, 4)) for _ in range(count)]
+    return {"words": [[-1, *pieces, -1]], "tags": whole(0, 6, 1, 4)}
+
+
 @ex.law("rows do not know each other", "Each sentence has its own words and tags.")
 def one_row_each(run, probe):
     rows = [{name: x[i : i + 1] for name, x in probe.args.items()} for i in range(2)]

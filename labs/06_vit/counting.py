@@ -52,6 +52,13 @@ WIDE = {"image": (10, 70, 2), "d_model": 22, "num_layers": 5, "num_classes": 3}
 ex.hidden("a very wide image", patch_sizes=[5, 10, 2, 1], **WIDE)
 
 
+@ex.own
+def any_model(whole):
+    image = 6 * whole(1, 5), 6 * whole(1, 5), whole(1, 4)
+    sizes = {"d_model": 2 * whole(3, 20), "num_layers": whole(1, 5), "num_classes": whole(2, 20)}
+    return {"patch_sizes": [2, 3, 6], "image": image, **sizes}
+
+
 @ex.law("each further block costs the same", "Blocks are alike.", on=SMALL)
 def blocks_add_up(run, probe):
     two, three, four = (run(probe.having("law", num_layers=L)) for L in (2, 3, 4))

@@ -30,6 +30,13 @@ ex.hidden("just one operation short", budget=6 * 5 * 19 * 23 - 1, multiply_adds=
 ex.hidden("a very large budget", budget=3 * 10**18 + 1, multiply_adds=[13, 1_000_003], batch_sizes=[7, 11])
 
 
+@ex.own
+def any_arms(whole):
+    return {
+        "budget": whole(10**4, 10**6), "multiply_adds": whole(3, 30, 3), "batch_sizes": whole(1, 9, 3),
+    }
+
+
 @ex.law("twice the budget pays for twice the batch", "A step of twice the batch costs twice as much.")
 def twice_the_budget(run, probe):
     return run(probe.having("law", budget=20_000, batch_sizes=2 * probe.args["batch_sizes"])), run(probe)

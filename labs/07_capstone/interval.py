@@ -4,6 +4,8 @@
 ``quantiles[k]`` is the 97.5 % quantile of Student's t with k degrees of freedom.
 """
 
+from functools import partial
+
 import torch
 
 from pioneers.checks.building import exercise
@@ -50,15 +52,25 @@ ex.probe(UNEQUAL, a_seeds=[1, 2, 3, 5, 8], b_seeds=[3, 1, 9, 2, 8, 7], common=3.
 ex.probe("two common seeds", a_seeds=[4, 6], b_seeds=[6, 4, 1])
 ex.probe("double precision", a_seeds=[0, 2, 3], b_seeds=[3, 0, 2], dtype=torch.float64)
 ex.probe("numbers with gaps in memory", a_seeds=[1, 3, 4, 6], b_seeds=[6, 3, 4, 1], strided=True)
-normal = normals(7601)
-luck = 2 * normal(50)
-for name, p, q in (
-    ("three seeds", [0, 1, 2], [2, 1, 0]),
-    ("few in common", [9, 30, 4, 17, 2], [31, 4, 8, 9, 30, 5, 49]),
-    ("b has a seed more in front", [5, 6, 7, 8], [4, 5, 6, 7, 8]),
-):
-    a, b = luck[p] + normal(len(p)) / 8, luck[q] + normal(len(q)) / 8 - 0.3
-    ex.hidden(name, a_seeds=p, b_seeds=q, a=a, b=b, quantiles=T[:11])
+HIDDEN = {
+    "three seeds": ([0, 1, 2], [2, 1, 0]),
+    "few in common": ([9, 30, 4, 17, 2], [31, 4, 8, 9, 30, 5, 49]),
+    "b has a seed more in front": ([5, 6, 7, 8], [4, 5, 6, 7, 8]),
+}
+
+
+def scores(wanted):
+    """Draw the scores of the hidden probes, one after the other up to that of the ``wanted`` name."""
+    normal = normals(7601)
+    luck = 2 * normal(50)
+    for name, (p, q) in HIDDEN.items():
+        a, b = luck[p] + normal(len(p)) / 8, luck[q] + normal(len(q)) / 8 - 0.3
+        if name == wanted:
+            return {"a": a, "b": b}
+
+
+for name, (p, q) in HIDDEN.items():
+    ex.hidden(name, a_seeds=p, b_seeds=q, drawn=partial(scores, name), quantiles=T[:11])
 
 
 @ex.law(

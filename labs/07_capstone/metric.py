@@ -40,6 +40,7 @@ ex.hidden("eleven images", answers=ELEVEN, C=7)
 ex.hidden("most without a label", answers=([3, 3, 1, 0, 0, 2], [_, 3, _, 0, 1, _]), C=4)
 ex.hidden("everything wrong", answers=([1, 2, 0, 0], [0, 1, 2, 1]), C=3)
 ex.hidden("one class only", answers=([5, 0, 5, 5, 2], [5] * 5), C=6)
+ex.own(lambda whole: {"answers": whole(0, 3, 2, 9), "C": 5})
 
 
 @ex.law(

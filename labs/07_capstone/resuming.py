@@ -1,6 +1,7 @@
 """Exercise 7.4: which runs a results file still lacks. One JSON object per line, the last perhaps torn."""
 
 import json
+from itertools import accumulate
 
 from pioneers.checks.building import exercise
 
@@ -67,6 +68,13 @@ ex.hidden("four arms", rows=ROWS, seeds=(1, 13, 3), **FOUR)
 ex.hidden("torn at the end", rows=[*ROWS, HALF], seeds=(13, 1), **FOUR)
 ex.hidden("another length", rows=ROWS + OTHERS, seeds=(3, 13), **FOUR)
 ex.hidden("a second attempt, a row twice", rows=ROWS + SECOND, seeds=(1, 2), **FOUR)
+
+
+@ex.own
+def any_runs(whole):
+    seeds = tuple(accumulate(whole(1, 20, 3)))
+    rows = [(ARMS[whole(0, 2)], seeds[whole(0, 2)], 150, whole(0, 64) / 64) for _ in range(4)]
+    return {"rows": rows, "seeds": seeds}
 
 
 @ex.law("the order of the lines does not matter", "Runs are done in any order, and a file may be sorted.")

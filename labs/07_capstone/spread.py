@@ -48,12 +48,23 @@ ex.probe("numbers with gaps in memory", A=3, S=5, strided=True)
 ex.probe(NO_NUMBER, A=2, S=5, lost=((0, 3), (1, 0), (1, 1)), junk=torch.nan)
 PERCENT = [[90.25, 90.5, 90.125, 90.375], [71.5, 71.25, 71.625, 71.375]]
 ex.probe(CLOSE, scores=PERCENT, finished=[[True] * 4, [True] * 3 + [False]])
-normal = normals(7501)
-mostly = normal(7, 5) < 1.2
-mostly[:, :2] = True
-ex.hidden("seven arms", scores=normal(7, 3), finished=torch.ones(7, 3, dtype=torch.bool))
-ex.hidden("lost here and there", scores=normal(7, 5).where(mostly, -3.0), finished=mostly)
-ex.hidden("eleven seeds", scores=normal(2, 11).sigmoid(), finished=normal(2, 11) > -0.5)
+
+
+def hidden():
+    """Draw seven arms, seven arms that lost runs here and there, and eleven seeds."""
+    normal = normals(7501)
+    mostly = normal(7, 5) < 1.2
+    mostly[:, :2] = True
+    return (
+        {"scores": normal(7, 3), "finished": torch.ones(7, 3, dtype=torch.bool)},
+        {"scores": normal(7, 5).where(mostly, -3.0), "finished": mostly},
+        {"scores": normal(2, 11).sigmoid(), "finished": normal(2, 11) > -0.5},
+    )
+
+
+ex.hidden("seven arms", drawn=lambda: hidden()[0])
+ex.hidden("lost here and there", drawn=lambda: hidden()[1])
+ex.hidden("eleven seeds", drawn=lambda: hidden()[2])
 
 
 @ex.law(

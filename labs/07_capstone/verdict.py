@@ -36,11 +36,28 @@ ex.probe("intervals that end at the margin, level", **EDGES, paper=[0.0, 0.25, -
 ex.probe("a difference in the paper as large as the margin", **SAME, paper=[0.5, 0.5, -0.5, -0.5])
 ex.probe("another margin, one interval", low=[0.75], high=[2.0], paper=[1.5], margin=1.0)
 ex.probe(SMALL, paper=[1.0, -1.0, 0.25, 0.0625, -0.25, 0.0, 0.5], margin=0.125, strided=True)
-normal = normals(7701)
-low, high = (2 * normal(2, 60)).sort(0).values
-ex.hidden("sixty intervals", low=low, high=high, paper=normal(60), margin=0.75)
-ex.hidden("a margin of zero", low=low, high=high, paper=normal(60).round(), margin=0.0)
-ex.hidden("a wide margin", low=low / 2, high=high / 2, paper=3 * normal(60), margin=2.0)
+
+
+def sixty():
+    """Draw sixty intervals: as they are, with a paper that says whole numbers, and half as wide."""
+    normal = normals(7701)
+    low, high = (2 * normal(2, 60)).sort(0).values
+    return (
+        {"low": low, "high": high, "paper": normal(60)},
+        {"low": low, "high": high, "paper": normal(60).round()},
+        {"low": low / 2, "high": high / 2, "paper": 3 * normal(60)},
+    )
+
+
+ex.hidden("sixty intervals", drawn=lambda: sixty()[0], margin=0.75)
+ex.hidden("a margin of zero", drawn=lambda: sixty()[1], margin=0.0)
+ex.hidden("a wide margin", drawn=lambda: sixty()[2], margin=2.0)
+
+
+@ex.own
+def any_intervals(whole):
+    low, width, paper = torch.tensor([whole(-32, 32, 9), whole(1, 24, 9), whole(-32, 32, 9)]) / 16
+    return {"low": low + 1 / 32, "high": low + width + 1 / 32, "paper": paper + 1 / 32}
 
 
 @ex.law(

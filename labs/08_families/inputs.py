@@ -3,6 +3,7 @@
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def t5_inputs(ids: Tensor, hidden: Tensor, first_sentinel: int) -> Tensor:
@@ -33,11 +34,21 @@ ex.probe("everything hidden", hidden=[Y] * 11)
 ex.probe("neighbours with the same id", ids=[5, 5, 5, 5, 5, 0, 0, 0], hidden=[Y, N, N, Y, Y, N, Y, N])
 ex.probe("a single token", ids=[3], hidden=[Y], first_sentinel=31)
 ex.probe("numbers with gaps in memory", hidden=[N, Y, Y, N, N, Y, N, Y, Y, N, Y], strided=True)
-generator = torch.Generator().manual_seed(8201)
-MANY = torch.randint(53, (41,), generator=generator)
-ex.hidden("a long text", ids=MANY, hidden=torch.rand(41, generator=generator) < 0.4, first_sentinel=211)
-ex.hidden("a text that begins with a span", ids=MANY[:7], hidden=[Y, N, N, N, Y, Y, N], first_sentinel=100)
-ex.hidden("a text that ends with a span", ids=MANY[:5], hidden=[N, Y, N, N, Y], first_sentinel=60)
+
+
+def text(length=41):
+    """Draw the first tokens of a long text, and which of them are hidden."""
+    generator = seeded(8201)
+    ids = torch.randint(53, (41,), generator=generator)
+    return {"ids": ids[:length], "hidden": torch.rand(41, generator=generator)[:length] < 0.4}
+
+
+ex.hidden("a long text", drawn=text, first_sentinel=211)
+ex.hidden(
+    "a text that begins with a span", drawn=lambda: text(7), hidden=[Y, N, N, N, Y, Y, N], first_sentinel=100
+)
+ex.hidden("a text that ends with a span", drawn=lambda: text(5), hidden=[N, Y, N, N, Y], first_sentinel=60)
+ex.own(lambda whole: {"ids": whole(1, 50, 9), "hidden": torch.tensor(whole(0, 1, 9)).bool()})
 
 
 @ex.law("the hidden tokens leave no trace", "What the encoder reads must not tell what it is asked for.")

@@ -49,6 +49,12 @@ ex.hidden("another order, and one that is missing", inputs=[51, 2, 53, 7, 52, 5]
           written=[52, 4, 4, 51, 6, 50, 3], sentinels=MARKS)
 
 
+@ex.own
+def two_gaps(whole):
+    first, second = whole(1, 50, 2, 3)
+    return {"inputs": [*whole(1, 50, 2), 99, 7, 98, 3], "written": [99, *first, 98, *second, 97]}
+
+
 @ex.law(
     "one more sentinel at the end changes nothing",
     "It says that nothing follows, and nothing comes after it.",

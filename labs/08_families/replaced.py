@@ -6,6 +6,7 @@ The probabilities are multiples of 1/64, so that their sums are exact in any pre
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def replaced_tokens(
@@ -58,16 +59,18 @@ ex.probe(
     dtype=torch.float64,
 )
 ex.probe("numbers with gaps in memory", draws=[0.7, 0.2, 0.5, 0.3, 0.9], strided=True)
-source = torch.Generator().manual_seed(8501)
-MANY = {"ids": torch.randint(4, (5, 13), generator=source), "gaps": torch.rand(5, 13, generator=source) < 0.5}
-COUNT = int(MANY["gaps"].sum())
 FOUR = torch.tensor([[16, 24, 8, 16], [8, 8, 32, 16], [4, 20, 0, 40]])
-ex.hidden(
-    "many gaps, four tokens",
-    **MANY,
-    shares=FOUR[torch.arange(COUNT) % 3],
-    draws=torch.rand(COUNT, generator=source),
-)
+
+
+def many():
+    """Draw five rows of four tokens with many gaps."""
+    source = seeded(8501)
+    ids, gaps = torch.randint(4, (5, 13), generator=source), torch.rand(5, 13, generator=source) < 0.5
+    draws = torch.rand(int(gaps.sum()), generator=source)
+    return {"ids": ids, "gaps": gaps, "shares": FOUR[torch.arange(len(draws)) % 3], "draws": draws}
+
+
+ex.hidden("many gaps, four tokens", drawn=many)
 ex.hidden(
     "a certain generator",
     ids=[[3, 1, 0]],
@@ -75,6 +78,11 @@ ex.hidden(
     shares=[[0, 0, 0, 64], [0, 0, 64, 0]],
     draws=[0.999, 0.0],
 )
+
+
+@ex.own
+def other_draws(whole):
+    return {"ids": whole(0, 6, 3, 6), "draws": (torch.tensor(whole(0, 63, 5)) + 0.5) / 64}
 
 
 @ex.law("a token without a gap stays as it is, and is original", "Only gaps are filled.")

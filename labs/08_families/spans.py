@@ -6,6 +6,7 @@ Starts and lengths come from outside, so that there is one right result.
 import torch
 
 from pioneers.checks.building import exercise
+from pioneers.checks.rng import seeded
 
 ANSWER = '''
 def hidden_spans(
@@ -58,13 +59,20 @@ ex.probe("a span from 0 beside one that was taken", text=[[Y] * 7], starts=[[1, 
          mask_prob=1.0)
 ex.probe("a span beyond the end of its row", text=[[Y] * 5, [Y] * 5], starts=[[4, 1], [3, 0]],
          lengths=[[2, 2], [5, 1]], mask_prob=1.0)
-generator = torch.Generator().manual_seed(8101)
-MANY = {"text": torch.rand(5, 31, generator=generator) < 0.9}
-MANY["starts"] = torch.randint(31, (5, 23), generator=generator)
-MANY["lengths"] = torch.randint(1, 5, (5, 23), generator=generator)
-ex.hidden("five rows with holes", **MANY, mask_prob=0.5)
-ex.hidden("everything that fits", **MANY, mask_prob=1.0)
-ex.hidden("a small share", **MANY, mask_prob=0.13)
+
+
+def many():
+    """Draw five rows with holes, and spans for them."""
+    generator = seeded(8101)
+    drawn = {"text": torch.rand(5, 31, generator=generator) < 0.9}
+    drawn["starts"] = torch.randint(31, (5, 23), generator=generator)
+    return drawn | {"lengths": torch.randint(1, 5, (5, 23), generator=generator)}
+
+
+ex.hidden("five rows with holes", drawn=many, mask_prob=0.5)
+ex.hidden("everything that fits", drawn=many, mask_prob=1.0)
+ex.hidden("a small share", drawn=many, mask_prob=0.13)
+ex.own(lambda whole: {"starts": whole(1, 15, 2, 4), "lengths": whole(1, 3, 2, 4)})
 
 
 @ex.law("rows do not know each other", "Each row has its own share and its own spans.")

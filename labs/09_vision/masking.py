@@ -27,6 +27,14 @@ ex.hidden("windows of seven, shifted far", height=21, width=7, size=7, shift=6)
 ex.hidden("one row of windows", height=2, width=14, size=2, shift=1)
 
 
+@ex.own
+def any_grid(whole):
+    size = whole(2, 4)
+    return {
+        "height": size * whole(2, 3), "width": size * whole(1, 4), "size": size, "shift": whole(1, size - 1),
+    }
+
+
 @ex.law("attention is mutual", "Two tokens are neighbours in the image, or they are not.")
 def mutual(run, probe):
     mask = run(probe)

@@ -27,6 +27,7 @@ ex.probe("one token", rows=1, columns=1)
 ex.hidden("Swin's window", rows=7, columns=7)
 ex.hidden("a very wide window", rows=2, columns=11)
 ex.hidden("a very tall window", rows=13, columns=2)
+ex.own(lambda whole: {"rows": whole(2, 6), "columns": whole(2, 6)})
 
 
 @ex.law("the same offset has the same number", "The number knows offsets, not places.")

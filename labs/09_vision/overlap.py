@@ -49,6 +49,14 @@ ex.hidden("one box and many", Q=1, M=13)
 ex.hidden("very far apart", Q=3, M=3, spread=40.0)
 
 
+@ex.own
+def overlapping(whole):
+    """Boxes in double precision that all hold the same unit square."""
+    low, high = torch.tensor([whole(0, 400, 6, 2), whole(500, 900, 6, 2)], dtype=torch.float64) / 100
+    boxes = torch.cat((low, high), dim=1)
+    return {"Q": 2, "M": 4, "first": boxes[:2], "second": boxes[2:]}
+
+
 @ex.law("a box agrees with itself", "Nothing of the union is missing, and nothing around it is empty: 1.")
 def itself(run, probe):
     box = probe.args["first"]

@@ -34,6 +34,7 @@ ex.probe("numbers with gaps in memory", rewards=[1, 0, 0, 1, 1, 0], group=3, str
 ex.hidden("seven questions", rewards=[1, 0, 2] * 3 + [4, 4, 4] + [0, 0, 9] * 2 + [0, 1, 0], group=3, eps=1e-3)
 ex.hidden("eleven answers", rewards=[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0], group=11)
 ex.hidden("a very large eps", rewards=[5, 1, 0, 2, 9, 9], group=2, eps=3.0)
+ex.own(lambda whole: {"rewards": whole(0, 9, 12), "group": 4})
 
 
 @ex.law("the advantages of a question sum to zero", "What one answer is above the mean, others are below.")

@@ -38,6 +38,7 @@ ex.hidden("seven texts", lengths=[17, 1, 3, 11, 13, 16, 2], at=[[0, 16], [], [2]
           T=17, window=3)
 ex.hidden("as many texts as tokens", lengths=[3, 2, 1], at=[[1], [0], [2]], T=3, window=1)
 ex.hidden("all tokens are global", lengths=[4, 6], at=[range(7), range(7)], T=7, window=0)
+ex.own(lambda whole: {"lengths": whole(3, 11, 2), "at": whole(0, 10, 2, 1), "T": 11, "window": whole(1, 4)})
 
 
 @ex.law("no query may see padding", "Its key holds nothing that belongs to the text.")

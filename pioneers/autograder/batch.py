@@ -29,6 +29,7 @@ from pioneers.autograder.single import (
     result_path,
 )
 from pioneers.autograder.skeleton import Skeleton
+from pioneers.checks.variant import Variant, variant_of
 from pioneers.progress import progress
 
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
@@ -47,6 +48,8 @@ class Cohort:
         trusted: whether to run the submissions without a jail.
         exercise: the only exercise to check again in submissions that were graded before; empty for all.
         warm: whether to fork their jails from a warm process; each starts Python anew where that fails.
+        variants: the name of the course, to check with numbers of each student's own; empty for the same.
+        secret: what their hidden probes are drawn from besides.
     """
 
     course: Path
@@ -55,6 +58,12 @@ class Cohort:
     trusted: bool = False
     exercise: str = ""
     warm: bool = True
+    variants: str = ""
+    secret: str = ""
+
+    def variant(self, student: str) -> Variant:
+        """Return the variant of a ``student``."""
+        return variant_of(self.variants, student, self.secret)
 
     def students(self) -> list[str]:
         """Return the names of all students who handed in the lab, sorted."""
@@ -78,7 +87,8 @@ def grade_cohort(
     students, done = cohort.students(), []
     for student in students if not again else ():
         result = earlier(cohort.course, student, cohort.lab)
-        if result and result["digest"] == digest(skeleton, collect(cohort.course, student, cohort.lab)):
+        handed = collect(cohort.course, student, cohort.lab)
+        if result and result["digest"] == digest(skeleton, handed, cohort.variant(student)):
             done.append(result)
     yield from done
     left = [student for student in students if student not in {result["student"] for result in done}]
@@ -107,7 +117,8 @@ def _here(
             attempts[student] += 1
             if attempts[student] == ATTEMPTS:
                 left.remove(student)
-                yield give_up(skeleton, cohort.course, student, "its process ended")
+                fault = "its process ended"
+                yield give_up(skeleton, cohort.course, student, fault, cohort.variant(student))
 
 
 def _round(cohort: Cohort, students: list[str], processes: int) -> Iterator[Result]:
@@ -159,11 +170,12 @@ def _grade(student: str) -> Result:
     cohort, skeleton = _WORKER_STATE
     started = _started(cohort, student)
     started.touch()
+    variant = cohort.variant(student)
     try:
-        how: dict[str, Any] = {"trusted": cohort.trusted, "exercise": cohort.exercise}
+        how: dict[str, Any] = {"trusted": cohort.trusted, "exercise": cohort.exercise, "variant": variant}
         result = grade(skeleton, cohort.course, student, cohort.limits, **how)
     except Exception as error:  # a bug in the grader must not cost other students their marks
-        result = give_up(skeleton, cohort.course, student, f"{type(error).__name__}: {error}")
+        result = give_up(skeleton, cohort.course, student, f"{type(error).__name__}: {error}", variant)
     started.unlink()
     return result
 

@@ -38,6 +38,7 @@ from pioneers.autograder.single import (
 )
 from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.submission import Flag
+from pioneers.checks.variant import Variant
 from pioneers.extras import import_extra
 
 dask, distributed = import_extra("dask", "cluster"), import_extra("distributed", "cluster")
@@ -136,8 +137,10 @@ def _connection(scheduler: str) -> Iterator[Any]:
 
 def _send(client: Any, cohort: Cohort, skeleton: Skeleton, student: str, handed: HandedIn) -> Any:
     """Send a submission to whichever worker is free next, and return the future of its result."""
+    variant = cohort.variant(student)
     order = {
         "lab": skeleton.lab,
+        "variant": variant,
         "limits": asdict(cohort.limits),
         "trusted": cohort.trusted,
         "sources": sources(skeleton),
@@ -145,7 +148,7 @@ def _send(client: Any, cohort: Cohort, skeleton: Skeleton, student: str, handed:
         "refused": handed.refused,
         "kept": [
             mark.as_dict()
-            for mark in kept(skeleton, cohort.course, student, handed, cohort.exercise).values()
+            for mark in kept(skeleton, cohort.course, student, handed, cohort.exercise, variant).values()
         ],
     }
     parts = [json.dumps(order), *map(nbformat.writes, (skeleton.released, skeleton.source))]
@@ -177,8 +180,8 @@ def _record(
 ) -> Result:
     """Write what came back for a ``student`` to the course, and return the result."""
     if "fault" in answer:
-        return give_up(skeleton, cohort.course, student, answer["fault"])
-    result = signed(answer["judged"], skeleton, student, handed)
+        return give_up(skeleton, cohort.course, student, answer["fault"], cohort.variant(student))
+    result = signed(answer["judged"], skeleton, student, handed, cohort.variant(student))
     leave(cohort.course, result, nbformat.reads(answer["notebook"], as_version=4))
     return result
 
@@ -210,7 +213,8 @@ def _judge(order: dict[str, Any], released: bytes, source: bytes, content: bytes
         _ready(limits, tuple(skeleton.modules()))
     handed = HandedIn(content, [Flag._make(flag) for flag in order["flags"]], order["refused"])
     marks = {mark["grade_id"]: Mark(**mark) for mark in order["kept"]}
-    judged, notebook = judge(skeleton, handed, limits, trusted=trusted, kept=marks)
+    variant = Variant(*order["variant"])
+    judged, notebook = judge(skeleton, handed, limits, trusted=trusted, kept=marks, variant=variant)
     return {"judged": judged, "notebook": nbformat.writes(notebook)}
 
 

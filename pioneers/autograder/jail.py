@@ -24,7 +24,7 @@ from pioneers.data.download import DATA_VARIABLE
 from pioneers.device import DEVICE_VARIABLE
 
 AUTOGRADER = PACKAGE / "autograder"
-VISIBLE = ("exercise.py", "guard.py", "run.py")  # the files of checks/ that the jail sees
+VISIBLE = ("exercise.py", "guard.py", "run.py", "variant.py")  # the files of checks/ that the jail sees
 HOME = "/home/student"
 MIB = 1 << 20
 

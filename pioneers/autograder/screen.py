@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-OFFERED = {"check", "Probe"}  # what a lab takes from pioneers.checks
+OFFERED = {"check", "Probe", "own_seed", "use_variant"}  # what a lab takes from pioneers.checks
 ALLOWED = {f"pioneers.checks.{name}" for name in OFFERED}
 ODD = {"sys.modules", "IPython.core"}
 CALLS = {"__import__", "compile", "delattr", "eval", "exec", "globals", "setattr", "vars"}

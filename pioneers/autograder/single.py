@@ -25,6 +25,7 @@ from pioneers.autograder.skeleton import Skeleton
 from pioneers.autograder.submission import Flag, SubmissionRefused, contents, find_notebook, read
 from pioneers.checks.guard import PACKAGE
 from pioneers.checks.loading import exercise_files, lab_folders
+from pioneers.checks.variant import COMMON, Variant, using
 from pioneers.keys import Sources
 
 CHECK = re.compile(r'\bcheck\("([\d.]+)"')
@@ -68,6 +69,7 @@ def grade(
     *,
     trusted: bool = False,
     exercise: str = "",
+    variant: Variant = COMMON,
 ) -> Result:
     """Grade the submission of a ``student``, and write the result and the graded notebook to the course.
 
@@ -79,17 +81,24 @@ def grade(
         trusted: whether to run without a jail.
         exercise: the only one to check again, such as ``1.4``; the others keep the marks of an earlier run,
             if there is one of the same submission.
+        variant: the student's.
     """
     handed = collect(course, student, skeleton.lab)
-    marks = kept(skeleton, course, student, handed, exercise)
-    judged, notebook = judge(skeleton, handed, limits, trusted=trusted, kept=marks)
-    result = signed(judged, skeleton, student, handed)
+    marks = kept(skeleton, course, student, handed, exercise, variant)
+    judged, notebook = judge(skeleton, handed, limits, trusted=trusted, kept=marks, variant=variant)
+    result = signed(judged, skeleton, student, handed, variant)
     leave(course, result, notebook)
     return result
 
 
 def judge(
-    skeleton: Skeleton, handed: HandedIn, limits: Limits, *, trusted: bool, kept: Mapping[str, Mark]
+    skeleton: Skeleton,
+    handed: HandedIn,
+    limits: Limits,
+    *,
+    trusted: bool,
+    kept: Mapping[str, Mark],
+    variant: Variant = COMMON,
 ) -> tuple[Result, NotebookNode]:
     """Judge a submission, and return the result and the graded notebook; nothing is read or written.
 
@@ -99,15 +108,17 @@ def judge(
         limits: the limits of the jail.
         trusted: whether to run without a jail.
         kept: marks of an earlier run that stand, by ``grade_id``.
+        variant: the student's.
     """
     begun, peak, flags = time.monotonic(), 0, handed.flags
     try:
         if handed.refused:
             raise SubmissionRefused(handed.refused)
         rebuilt = rebuild(skeleton, read(handed.content))
-        session = Session(limits, trusted=trusted)
+        session = Session(limits, trusted=trusted, public=variant.public)
         try:
-            marks = referee(skeleton, rebuilt, session, kept)
+            with using(variant):
+                marks = referee(skeleton, rebuilt, session, kept)
         finally:
             session.close()
         notebook, peak, flags = rebuilt.notebook, session.peak, flags + rebuilt.flags
@@ -117,18 +128,21 @@ def judge(
     return as_result(marks, flags) | {"seconds": time.monotonic() - begun, "peak": peak}, notebook
 
 
-def signed(judged: Result, skeleton: Skeleton, student: str, handed: HandedIn) -> Result:
+def signed(
+    judged: Result, skeleton: Skeleton, student: str, handed: HandedIn, variant: Variant = COMMON
+) -> Result:
     """Return a result with the name of its ``student``, the lab, and what it was made from."""
-    made_from = {"digest": digest(skeleton, handed), "handed_in": handed.fingerprint()}
+    made_from = {"digest": digest(skeleton, handed, variant), "handed_in": handed.fingerprint()}
+    made_from |= {"variant": f"{variant.public:x}"} if variant.public else {}
     return {"student": student, "lab": skeleton.lab, **judged, **made_from}
 
 
-def give_up(skeleton: Skeleton, course: Path, student: str, fault: str) -> Result:
+def give_up(skeleton: Skeleton, course: Path, student: str, fault: str, variant: Variant = COMMON) -> Result:
     """Return and write the result of a ``student`` if the grader itself fails, because of a ``fault``."""
     cause = "The grader failed on this submission; your teacher will mark it."
     marks = [replace(mark, score=None) for mark in refused(skeleton, cause)]
     judged = as_result(marks, [Flag("grader failed", f"{cause} {fault}")]) | {"seconds": 0.0, "peak": 0}
-    result = signed(judged, skeleton, student, collect(course, student, skeleton.lab))
+    result = signed(judged, skeleton, student, collect(course, student, skeleton.lab), variant)
     leave(course, result, unread(skeleton, cause))
     return result
 
@@ -158,11 +172,12 @@ def result_path(course: Path, student: str, lab: str) -> Path:
     return course / "reports" / lab / "results" / f"{student}.json"
 
 
-def digest(skeleton: Skeleton, handed: HandedIn) -> str:
-    """Return a fingerprint of all that decides a mark: the submission, the lab and the checks."""
+def digest(skeleton: Skeleton, handed: HandedIn, variant: Variant = COMMON) -> str:
+    """Return a fingerprint of all that decides a mark: the submission, the lab, the checks, the variant."""
     whole = hashlib.sha256(sources(skeleton).encode())
     whole.update(nbformat.writes(skeleton.source).encode())
     whole.update(handed.fingerprint().encode())
+    whole.update(b"" if variant == COMMON else repr(variant).encode())
     return whole.hexdigest()
 
 
@@ -177,13 +192,17 @@ def exercises(skeleton: Skeleton) -> list[str]:
     return list(dict.fromkeys(CHECK.findall(code)))
 
 
-def kept(skeleton: Skeleton, course: Path, student: str, handed: HandedIn, exercise: str) -> dict[str, Mark]:
+def kept(
+    skeleton: Skeleton, course: Path, student: str, handed: HandedIn, exercise: str, variant: Variant = COMMON
+) -> dict[str, Mark]:
     """Return the earlier marks of check cells that stand if only one ``exercise`` is checked again.
 
-    None do if there is no such exercise, or if something else was handed in since.
+    None do if there is no such exercise, if something else was handed in since, or in another variant.
     """
     found = earlier(course, student, skeleton.lab) if exercise else None
     if found is None or found.get("handed_in") != handed.fingerprint():
+        return {}
+    if int(found.get("variant", "0"), 16) != variant.public:
         return {}
     marks = (Mark(**mark) for mark in found["marks"] if mark["exercise"])
     return {mark.grade_id: mark for mark in marks if not mark.exercise.startswith(f"{exercise} ")}

@@ -19,8 +19,11 @@ from pioneers.checks.loading import find, numbers
 from pioneers.checks.report import headline, wrap
 from pioneers.checks.run import arrange, parameters_of, runner
 from pioneers.checks.sections import reread
+from pioneers.checks.variant import own_seed, use_variant
 
-__all__ = ["CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers"]
+__all__ = [
+    "CheckFailed", "Failure", "Probe", "check", "examine", "find", "numbers", "own_seed", "use_variant",
+]  # fmt: skip
 
 
 class CheckFailed(AssertionError):

@@ -11,6 +11,7 @@ An edit is a pair of texts: the first must occur exactly once in the answer and 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,9 +21,12 @@ from pioneers.checks.answers import Right, Wrong
 from pioneers.checks.common import COMMON
 from pioneers.checks.edits import Edit, define, edited
 from pioneers.checks.exercise import FUSED, Exercise, Law, Mistake, Probe, Run, Symptom
-from pioneers.checks.rng import normals
+from pioneers.checks.rng import normals, wholes
 from pioneers.checks.run import parameters_of
+from pioneers.checks.steady import first_steady
+from pioneers.checks.variant import Variant, current, using
 
+OWN = "numbers of your own"
 Maker = Callable[..., dict[str, Any]]
 Sides = Callable[[Callable[[Probe], Tensor], Probe], tuple[Tensor, Tensor]]
 
@@ -78,8 +82,8 @@ class Draft:
         self.answer = self.answer.strip() + "\n"
         self.reference = define(self.key, self.answer)
         self.name, self.parameters = self.reference.__name__, tuple(parameters_of(self.reference))
-        self.make: Maker = _as_given
-        self.asked: dict[bool, list[tuple[str, bool, dict[str, Any]]]] = {False: [], True: []}
+        self.make: Maker = lambda normal, **given: given
+        self.asked: dict[bool, list[tuple[str, bool, Maker, dict[str, Any]]]] = {False: [], True: []}
 
     def inputs(self, *, scale: float = 1.0, **spec: Any) -> None:
         """Set the default arguments of all probes.
@@ -91,12 +95,9 @@ class Draft:
 
         def make(normal: Callable[..., Tensor], **given: Any) -> dict[str, Any]:
             size, dtype = given.pop("scale", scale), given.pop("dtype", torch.float32)
-            args = {}
-            for name, what in spec.items():
-                if isinstance(what, str):
-                    what = normal(*(given[axis] for axis in what.split()), dtype=dtype) * size
-                args[name] = what
-            return args | {name: value for name, value in given.items() if not name.isupper()}
+            axes = {name: what.split() for name, what in spec.items() if isinstance(what, str)}
+            drawn = {name: normal(*map(given.get, ax), dtype=dtype) * size for name, ax in axes.items()}
+            return spec | drawn | {name: value for name, value in given.items() if not name.isupper()}
 
         self.make = make
 
@@ -105,28 +106,39 @@ class Draft:
         self.make = make
         return make
 
-    def probe(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
+    def probe(self, name: str, /, *, strided: bool = False, drawn: Maker = dict, **given: Any) -> None:
         """Add a public probe.
 
         Args:
             name: a description that students read.
             strided: whether to pass tensors with gaps in memory.
+            drawn: draws more of what is ``given``, in the variant in use.
             given: axes in capitals, ``dtype``, ``scale``, and arguments by name; a list becomes a tensor.
         """
-        self.asked[False].append((name, strided, given))
+        self.asked[False].append((name, strided, drawn, given))
 
-    def hidden(self, name: str, /, *, strided: bool = False, **given: Any) -> None:
-        """Add a hidden probe, for the grader alone: ``name, strided, given`` as in :meth:`probe`."""
-        self.asked[True].append((name, strided, given))
+    def hidden(self, name: str, /, *, strided: bool = False, drawn: Maker = dict, **given: Any) -> None:
+        """Add a hidden probe, for the grader alone: ``name, strided, drawn, given`` as in :meth:`probe`."""
+        self.asked[True].append((name, strided, drawn, given))
+
+    def own(self, draw: Maker) -> None:
+        """Add a public and a hidden probe to each variant but the common one: ``draw(wholes(seed))``."""
+        for asked in self.asked.values():
+            asked.append((OWN, False, lambda: draw(wholes(self.seed)), {}))
 
     def probes(self, hidden: bool = False) -> list[Probe]:
         """Make the public probes, or the ``hidden`` ones, afresh."""
-        normal = normals(int(self.key.replace(".", "") + "01") if hidden else self.seed)
-        return [self._probe(normal, *asked) for asked in self.asked[hidden]]
+        variant, made = current()[hidden], self.finished()
+        asked = [one for one in self.asked[hidden] if one[0] != OWN or variant]
+        with using(Variant(variant, variant)):
+            normal = normals(int(self.key.replace(".", "") + "01") if hidden else self.seed)
+            return [first_steady(made, partial(self._probe, normal, *one)) for one in asked]
 
-    def _probe(self, normal: Callable[..., Tensor], name: str, strided: bool, given: dict[str, Any]) -> Probe:
-        made = self.make(normal, **given)
+    def _probe(
+        self, normal: Callable[..., Tensor], name: str, strided: bool, more: Maker, given: dict[str, Any]
+    ) -> Probe:
         names = [parameter.partition("=")[0] for parameter in self.parameters]
+        made = self.make(normal, **more() | given)
         args = {name: made[name] for name in names if name in made}
         lists = {name: torch.tensor(x) for name, x in args.items() if isinstance(x, list)}
         return Probe(name, args | lists, strided)
@@ -213,9 +225,7 @@ class Draft:
 
     def _answers(self, edits: Sequence[Edit], source: str) -> list[str]:
         answers = [edited(self.answer, edit) for edit in edits] + ([source.strip() + "\n"] if source else [])
-        for answer in answers:
-            define(self.key, answer)
-        return answers
+        return [answer for answer in answers if define(self.key, answer) is not None]
 
     def finished(self) -> Exercise:
         """Return the finished exercise."""
@@ -224,10 +234,6 @@ class Draft:
             self.reference, self.probes, tuple(self.mistakes), tuple(self.laws), FUSED | self.refuse,
             lambda: self.probes(hidden=True), frozenset(self.shares),
         )  # fmt: skip
-
-
-def _as_given(normal: Callable[..., Tensor], **given: Any) -> dict[str, Any]:
-    return given
 
 
 def exercise(
@@ -240,7 +246,5 @@ def exercise(
     arguments of :class:`Draft`; ``reread`` may be a single anchor.
     """
     sections = (reread,) if isinstance(reread, str) else tuple(reread)
-    default = int(key.replace(".", "") + "1")
-    return Draft(
-        key, answer, points, minutes, difficulty, sections, equation, frozenset(refuse), seed or default
-    )
+    seed = seed or int(key.replace(".", "") + "1")
+    return Draft(key, answer, points, minutes, difficulty, sections, equation, frozenset(refuse), seed)

@@ -8,6 +8,7 @@ from pathlib import Path
 from pioneers.checks.building import Draft
 from pioneers.checks.exercise import Exercise
 from pioneers.checks.inheriting import inherited
+from pioneers.checks.variant import COMMON, using
 
 
 def labs_folder() -> Path:
@@ -38,7 +39,8 @@ def _draft(file: Path) -> Draft:
     if spec is None or spec.loader is None:
         raise ImportError(f"{file} is not a Python file")
     module = module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with using(COMMON):  # it is read once, for all variants
+        spec.loader.exec_module(module)
     draft: Draft = module.ex
     return draft
 

@@ -1,6 +1,7 @@
 """``pioneers grade``: grade a lab for a class, each submission in a jail."""
 
 import os
+import secrets
 import sys
 from argparse import Namespace
 from collections import Counter
@@ -56,10 +57,20 @@ def add_arguments(parser: Parser) -> None:
         help="after its check was corrected: check this one again, and keep the marks of the others",
     )
     parser.add_argument(
+        "--variants",
+        default="",
+        metavar="NAME",
+        help="check with numbers of each student's own, drawn from this name of the course and theirs",
+    )
+    parser.add_argument(
         "--trust-this-class",
         action="store_true",
         help="run without a jail: every student can then read and change everything you can",
     )
+    _add_limits(parser)
+
+
+def _add_limits(parser: Parser) -> None:
     limits = parser.add_argument_group("what a submission may use")
     limits.add_argument(
         "--minutes", type=non_negative_float, default=DEFAULTS.total / 60, metavar="X", help="in all"
@@ -81,6 +92,8 @@ def run(args: Namespace) -> int:
         raise ValueError(
             f"nobody has handed in {args.lab}: there is no {args.course}/submitted/STUDENT/{args.lab}"
         )
+    if args.variants:
+        cohort = replace(cohort, variants=args.variants, secret=_secret(cohort.course))
     if args.trust_this_class:
         print(
             "pioneers: no jail: this class is trusted with everything you can read and change",
@@ -105,11 +118,14 @@ def run(args: Namespace) -> int:
     print(f"{len(results)} submissions graded: scores in {args.course / 'gradebook.db'}")
     print("flags: " + (", ".join(f"{n} {kind}" for kind, n in kinds.most_common()) or "none"))
     print(f"the class: {page}")
+    _list_changes(before, results, page.with_name("changes.csv"))
+    return 0
+
+
+def _list_changes(before: dict[str, Result], results: list[Result], table: Path) -> None:
     if changed := changes(before, results):
-        table = page.with_name("changes.csv")
         write(table, changes_table(changed))
         print(f"marks that changed: {len(changed)}, listed in {table}")
-    return 0
 
 
 def _check_exercise(course: Path, lab: str, exercise: str) -> None:
@@ -117,6 +133,15 @@ def _check_exercise(course: Path, lab: str, exercise: str) -> None:
     own = exercises(Skeleton.load(course, lab))
     if exercise not in own:
         raise ValueError(f"{lab} has no exercise {exercise!r}; its exercises are {', '.join(own)}")
+
+
+def _secret(course: Path) -> str:
+    """Return what the hidden probes of a course are drawn from, made when it is first asked for."""
+    file = course / "variants.key"
+    if not file.exists():
+        file.touch(0o600)
+        file.write_text(secrets.token_hex())
+    return file.read_text()
 
 
 def cores() -> int:

@@ -3,8 +3,9 @@
 from typing import Any
 
 from pioneers.checks.exercise import Probe
+from pioneers.checks.variant import own_seed
 
-__all__ = ["Probe", "check"]
+__all__ = ["Probe", "check", "own_seed", "use_variant"]
 
 
 def check(key: str, answer: Any = None, *, probes: Any = None) -> None:
@@ -16,3 +17,12 @@ def check(key: str, answer: Any = None, *, probes: Any = None) -> None:
         probes: ignored.
     """
     print(f"{key}: checked by the grader")
+
+
+def use_variant(course: str, student: str) -> None:
+    """Change nothing: the grader knows whose notebook it runs.
+
+    Args:
+        course: ignored.
+        student: ignored.
+    """
