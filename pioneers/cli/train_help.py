@@ -62,4 +62,5 @@ On several machines, the same command on each; --out is a folder that all of the
   torchrun --nnodes 2 --nproc-per-node 8 --rdzv-backend c10d --rdzv-endpoint FIRST:29500
     --max-restarts 3 -m pioneers train ...
 With --max-restarts, a process that ends is started again, and all go on from the last checkpoint.
+It needs TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 in the environment of each, or a restart may hang.
 """
