@@ -9,6 +9,7 @@ result file compares both with counts, compressors and the GPT of the page on GP
 """
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from experiments.common import FINISHED, ROOT, run
-from experiments.text.live import export, export_index, read_live
+from experiments.text.live import PREFIX, export, export_index, read_live
 from experiments.text.prose import Texts, texts
 from pioneers.analysis import bits_per_character, compressed_bits, negative_log_likelihood, ngram_bits
 from pioneers.data import RandomWindows, documents, language_reference, split_text
@@ -32,6 +33,7 @@ from pioneers.weights import from_pretrained, save_pretrained, save_tokenizer
 
 FOLDER = ROOT / "pioneers" / "weights" / "gpt_documents"
 LIVE = ROOT / "book" / "_static" / "live"
+PROMPT = "If the file does not exist,"  # the first of the figure in the book
 EXCERPT = 32  # the curves are measured on one in so many parts, of 256 tokens, of the held-out text
 
 # A small GPT like that of lectures/09_gpt.md, which trains for seconds; this one gets a minute.
@@ -104,6 +106,27 @@ def bits(model: nn.Module, tokenizer: ByteLevelBPE, text: str, every: int = 1) -
     seq_len = model.config.max_seq_len
     nats = negative_log_likelihood(model, ids, seq_len=seq_len, stride=seq_len // 2)
     return bits_per_character(nats, tokenizer.decode(ids[1:].tolist()))
+
+
+def opening(model: GPT, tokenizer: ByteLevelBPE) -> dict[str, Any]:
+    """What the figure in the book shows before its model is there: the prompt's tokens and the next.
+
+    ``likely`` has the eight likeliest tokens, each with its probability and the one that it has at
+    temperature 0.7 and top-p 0.9, as the figure's sliders are set.
+    """
+    ids = torch.tensor(tokenizer.encode(PREFIX + PROMPT))
+    with torch.inference_mode():
+        logits = model(ids[None])[0].cpu()  # (T, V)
+    bits = -logits[:-1].log_softmax(-1).gather(1, ids[1:, None])[:, 0] / math.log(2)
+    cooled, order = (logits[-1] / 0.7).softmax(-1).sort(descending=True)
+    kept = cooled * (cooled.cumsum(0) - cooled < 0.9)
+    pairs = zip(order[:8].tolist(), (kept / kept.sum()).tolist(), strict=False)
+    p = logits[-1].softmax(-1).tolist()
+    return {
+        "pieces": [tokenizer.decode([i]) for i in ids.tolist()],
+        "bits": [round(x, 3) for x in bits.tolist()],
+        "likely": [[tokenizer.decode([i]), round(p[i], 4), round(q, 4)] for i, q in pairs],
+    }
 
 
 def train(
@@ -207,6 +230,7 @@ def one_case(
         "page": bits(model, tokenizer, text.page),
         "excerpt": bits(model, tokenizer, excerpt()),
         "kept": kept,
+        "opening": opening(model, tokenizer) if keep else {},
         "training_seconds": seconds,
         "seconds": max(seconds, time.perf_counter() - begun),
     }

@@ -23,6 +23,7 @@ PROMPT = "The animal didn't cross the street because it was too tired"
 PAGE = f"""<!doctype html><html lang="en" data-theme="light"><meta charset="utf-8"><title>A page</title>
 <meta name="viewport" content="width=device-width"><link rel="icon" href="data:,">
 <div class="interactive" data-name="gpt"><script type="application/json">{{"prompt": "{PROMPT}",
+"opening": {{"pieces": ["\\n", "The"], "bits": [2.5], "likely": [[" an", 0.5, 1]]}},
 "first": "The model is loaded when you come near."}}</script><img alt="x"></div>
 <script src="_static/interactive/loader.js"></script>"""
 HELPERS = """
@@ -179,11 +180,12 @@ def test_the_figure_is_driven_by_keyboard_and_mouse(page):
     page.on("request", lambda request: asked.append(request.url))
     prompt, loss = page.get_by_label("Prompt: change it"), page.locator(".loss")
     assert not asked  # nothing is loaded with the page
+    assert loss.inner_text() == "2.50 bits per token" and page.get_by_label("Top-p").is_disabled()
     with page.expect_response("**/checkpoint-*") as weights:
         page.keyboard.press("Tab")  # the prompt is the first stop
     weights.value.finished()
     arrived = page.evaluate("performance.now()")
-    page.locator(".tokens button").first.wait_for()
+    page.locator(".tokens button:nth-child(9)").wait_for()
     assert page.evaluate("performance.now()") - arrived < 1000 * SLOW
     assert all("/course/_static/" in url for url in asked)
 

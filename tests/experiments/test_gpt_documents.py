@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 
-from experiments.gpt_documents import FOLDER, LIVE, bits, excerpt
+from experiments.gpt_documents import FOLDER, LIVE, bits, excerpt, opening
 from experiments.text import prose
 from experiments.text.live import export, read_live
 from pioneers.analysis import experiment
@@ -105,3 +105,12 @@ def test_a_live_file_holds_the_model(tmp_path):
         difference = (read_live(tmp_path / precision)(ids) - gpt(ids)).abs().max().item()
         assert difference <= error
     assert difference > 0
+
+
+def test_what_the_figure_shows_first_is_what_the_model_says(rows, index):
+    tokenizer = ByteLevelBPE(json.loads((LIVE / "tokenizer.json").read_text())["merges"])
+    stored = rows["live"]["opening"]
+    found = opening(read_live(LIVE / index["checkpoints"][-1]["file"]), tokenizer)
+    assert found["pieces"] == stored["pieces"] and found["bits"] == pytest.approx(stored["bits"], abs=0.01)
+    for ours, theirs in zip(found["likely"], stored["likely"], strict=True):
+        assert ours[0] == theirs[0] and ours[1:] == pytest.approx(theirs[1:], abs=0.001)

@@ -1,5 +1,6 @@
 "use strict";
-// data: prompt; first, the text shown until the model is there. The model's files lie in ../live.
+// data: prompt; opening, what the model makes of it, shown until the model is there; first, what is said until then.
+// The model's files lie in ../live.
 {
   const here = document.currentScript.src;
   const ask = async file => {
@@ -8,7 +9,7 @@
     return answer;
   };
   const percent = p => `${(100 * p).toFixed(p < 0.0995 ? 1 : 0)}%`;
-  const quoted = piece => `“${piece.replaceAll("\n", "↵")}”`;
+  const plain = piece => piece.replaceAll("\n", "↵"), quoted = piece => `“${plain(piece)}”`;
 
   Interactive.figure("gpt", "A GPT in this page", (panel, data, say) => {
     const { make, slider, choice, check, row, bar, range, script, whenNear } = Interactive;
@@ -26,9 +27,10 @@
     const candidates = make("tbody"), caption = make("caption"), loss = make("output", { class: "loss" });
     const look = make("div"), remove = make("details", {}, make("summary", {}, "Switch parts off"));
     const training = make("div");
+    const controlled = make("fieldset", { disabled: true });
     panel.classList.add("live-gpt");
-    panel.append(
-      make("label", { for: "live-prompt" }, "Prompt: change it"), prompt,
+    panel.append(make("label", { for: "live-prompt" }, "Prompt: change it"), prompt, controlled);
+    controlled.append(
       make("div", { class: "control" }, write, again, make("label", { for: "live-seed" }, "Seed"), seed),
       temperature.element, topP.element, make("table", { class: "values" }, caption, candidates),
       make("p", { class: "legend" }, "Each token, the bits it costs the model, and how much attention it gets from the chosen one:"),
@@ -48,6 +50,7 @@
       tokenizer = new LiveGPT.Tokenizer(tokenizer);
       switches = LiveGPT.everything(about.config);
       controls(about.config);
+      controlled.disabled = false;
       await load(about.checkpoints.length - 1);
     }
 
@@ -92,9 +95,7 @@
     function update() {
       model.read(ids, switches);
       const bits = model.bits();
-      const buttons = ids.map((id, i) => make("button", { type: "button" },
-        make("span", { class: "piece-text" }, tokenizer.decode([id]).replaceAll("\n", "↵")),
-        make("span", { class: "numbers" }, i ? bits[i - 1].toFixed(1) : "–"), bar(0)));
+      const buttons = ids.map((id, i) => token(tokenizer.decode([id]), bits[i - 1]));
       tokens.replaceChildren(...buttons);
       chosen = row(buttons, next, buttons.length - 1);
       loss.textContent = bits.length ? `${mean(bits).toFixed(2)} bits per token` : "no token yet";
@@ -104,6 +105,13 @@
       }
       next();
     }
+    const token = (piece, bits) => make("button", { type: "button" }, make("span", { class: "piece-text" }, plain(piece)),
+      make("span", { class: "numbers" }, bits === undefined ? "–" : bits.toFixed(1)), bar(0));
+    const candidate = (piece, p, kept, isNext) => make("tr", { class: isNext ? "next" : "" },
+      make("th", { scope: "row" }, make("span", { class: "piece" }, plain(piece))),
+      make("td", { class: "wide" }, bar(p), bar(kept, "other")),
+      make("td", { class: "numbers" }, `${percent(p)} → ${percent(kept)}`));
+    const heading = from => `After …${quoted(from)}: the model’s probability → after temperature and top-p`;
     const mean = numbers => numbers.reduce((a, b) => a + b, 0) / numbers.length;
 
     /** The next token's probabilities, at the chosen position. */
@@ -113,11 +121,9 @@
       const kept = LiveGPT.choices(model.probabilities[t], temperature.value, topP.value);
       const likely = LiveGPT.choices(model.probabilities[t], 1, 1).slice(0, SHOWN);
       const chance = new Map(kept.map(({ id, p }) => [id, p]));
-      candidates.replaceChildren(...likely.map(({ id, p }) => make("tr", { class: id === ids[t + 1] ? "next" : "" },
-        make("th", { scope: "row" }, make("span", { class: "piece" }, tokenizer.decode([id]).replaceAll("\n", "↵"))),
-        make("td", { class: "wide" }, bar(p), bar(chance.get(id) || 0, "other")),
-        make("td", { class: "numbers" }, `${percent(p)} → ${percent(chance.get(id) || 0)}`))));
-      caption.textContent = `After …${quoted(from)}: the model’s probability → after temperature and top-p`;
+      candidates.replaceChildren(...likely.map(({ id, p }) =>
+        candidate(tokenizer.decode([id]), p, chance.get(id) || 0, id === ids[t + 1])));
+      caption.textContent = heading(from);
       const three = likely.slice(0, 3).map(({ id, p }) => `${quoted(tokenizer.decode([id]))} ${percent(p)}`);
       announce(`After ${quoted(from)} the likeliest tokens are ${three.join(", ")}. Loss of the prompt: ${loss.textContent}.`);
       attention();
@@ -129,7 +135,7 @@
       const rows = heads.map(h => model.lookingFrom(block.value, h, chosen.value));
       [...tokens.children].forEach((button, i) => {
         const share = mean(rows.map(weights => weights[i]));
-        const text = `${tokenizer.decode([ids[i]]).replaceAll("\n", "↵")}, attention ${percent(share)}`;
+        const text = `${plain(tokenizer.decode([ids[i]]))}, attention ${percent(share)}`;
         button.lastChild.firstChild.style.width = `${100 * share}%`;
         button.setAttribute("aria-label", text);
       });
@@ -154,6 +160,11 @@
       if (ids.length >= about.config.max_seq_len) announce(`The model reads at most ${about.config.max_seq_len} tokens, and the text has reached this length.`);
     }
 
+    const { pieces, bits, likely } = data.opening; // the last position, with the sliders as they are
+    tokens.append(...pieces.map((piece, i) => token(piece, bits[i - 1])));
+    candidates.append(...likely.map(one => candidate(...one)));
+    caption.textContent = heading(pieces.slice(-4).join(""));
+    loss.textContent = `${mean(bits).toFixed(2)} bits per token`;
     const begin = whenNear(panel, say, start);
     say(data.first);
   });
