@@ -132,7 +132,7 @@ class Draft:
         asked = [one for one in self.asked[hidden] if one[0] != OWN or variant]
         with using(Variant(variant, variant)):
             normal = normals(int(self.key.replace(".", "") + "01") if hidden else self.seed)
-            return [first_steady(made, partial(self._probe, normal, *one)) for one in asked]
+            return [first_steady(made, self.rights, partial(self._probe, normal, *one)) for one in asked]
 
     def _probe(
         self, normal: Callable[..., Tensor], name: str, strided: bool, more: Maker, given: dict[str, Any]
