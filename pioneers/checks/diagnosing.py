@@ -33,7 +33,7 @@ class Diagnosis:
 
 def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
     """Return the first mistake that explains the symptom, of the exercise's and then of the common ones."""
-    for mistake in (*exercise.mistakes, *COMMON):
+    for mistake in (*exercise.mistakes, *exercise.slips, *COMMON):
         if mistake.shows(symptom) if mistake.shows else _is_twin(mistake, symptom):
             section, equation = mistake.section or exercise.section, mistake.equation or exercise.equation
             return Diagnosis(mistake.name, mistake.why, section, equation, mistake.origin)

@@ -192,6 +192,7 @@ class Exercise:
         refuse: names of torch functions that would be the answer itself.
         hidden: makes the probes that only the grader uses.
         shares: the parameters that sum to one along their last axis; gradients may differ by a constant.
+        slips: mistakes that are not this exercise's alone; looked at when none of the others fits.
     """
 
     key: str
@@ -207,3 +208,4 @@ class Exercise:
     refuse: frozenset[str] = FUSED
     hidden: Callable[[], list[Probe]] = _no_probes
     shares: frozenset[str] = frozenset()
+    slips: tuple[Mistake, ...] = ()

@@ -8,6 +8,7 @@ from pathlib import Path
 from pioneers.checks.building import Draft
 from pioneers.checks.exercise import Exercise
 from pioneers.checks.inheriting import inherited
+from pioneers.checks.slips import slips
 from pioneers.checks.variant import COMMON, using
 
 
@@ -49,7 +50,11 @@ def _draft(file: Path) -> Draft:
 def _exercises() -> dict[str, Exercise]:
     made = {draft.key: draft for folder in lab_folders().values() for draft in drafts(folder)}
     return {
-        key: replace(draft.finished(), mistakes=(*draft.mistakes, *inherited(draft, made)))
+        key: replace(
+            draft.finished(),
+            mistakes=(*draft.mistakes, *inherited(draft, made)),
+            slips=tuple(slips(draft)),
+        )
         for key, draft in made.items()
     }
 

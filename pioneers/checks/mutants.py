@@ -37,7 +37,7 @@ def mutants(source: str) -> list[Mutant]:
     for node in _nodes(tree):
         for name, kinds, operator in OPERATORS:
             for new in operator(node, parameters) if isinstance(node, kinds) else ():
-                text = _spliced(source, node, new)
+                text = spliced(source, node, new)
                 form = normal(text)
                 if form and form not in seen:
                     seen.add(form)
@@ -68,7 +68,7 @@ def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:
     """Return a function that tells whether a mutant passes the probes and keeps the laws of ``exercise``."""
     probes = [*exercise.probes(), *exercise.hidden()]
     wanted = [expected(exercise, probe) for probe in probes]
-    unnamed = replace(exercise, mistakes=())
+    unnamed = replace(exercise, mistakes=(), slips=())
 
     def survives(mutant: Mutant) -> bool:
         try:
@@ -109,7 +109,7 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
         yield from _nodes(child)
 
 
-def _spliced(source: str, node: Any, new: ast.AST) -> str:
+def spliced(source: str, node: Any, new: ast.AST) -> str:
     """Put the code of ``new`` in the place of ``node``, in brackets where they are needed."""
     lines = source.encode().splitlines(keepends=True)
     start, end = (
