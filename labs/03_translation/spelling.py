@@ -158,7 +158,7 @@ ex.wrong(
 )
 ex.wrong(
     "a pair found within numbers",
-    "In a text of digits \"1 2\" stands in \"11 23\" too: compare whole ids, not their digits.",
+    "In a text of digits \"1 2\" is also found in \"11 23\": compare whole ids, not their digits.",
     source="""
 def encode(word, merges, num_letters):
     text = " ".join(map(str, word))
