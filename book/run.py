@@ -45,7 +45,10 @@ def main(names: list[str]) -> int:
         print(f"there is no {', '.join(unknown)}; name a page as _toc.yml does, a lab as labs/NN_topic")
         return 2
     failed: list[str] = []
-    os.environ["OMP_NUM_THREADS"] = "1"  # of the kernels
+    os.environ |= {
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }
     with TemporaryDirectory() as sockets, ThreadPoolExecutor(AT_A_TIME) as pool:
         runs = {pool.submit(job): name for name, job in jobs(names, Path(sockets))}
         try:

@@ -56,7 +56,10 @@ def stamp_of(path: Path, sources: Sources) -> str:
 def run(path: Path) -> subprocess.CompletedProcess[str]:
     """Run a notebook and compare what it prints."""
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *OPTIONS, str(path)]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    }  # as in book/run.py
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 

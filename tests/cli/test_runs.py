@@ -8,6 +8,7 @@ import torch
 import yaml
 from safetensors.torch import load_file
 from torch import nn
+from torch._inductor import config as inductor
 
 from pioneers.cli import main
 from pioneers.training import read_metrics
@@ -184,12 +185,13 @@ def test_a_compiled_run_has_plain_names(command, trained, tmp_path, monkeypatch)
 
 
 def test_without_a_compiler_one_line_says_so(command, tmp_path, fails, monkeypatch):
-    monkeypatch.setattr("torch._inductor.config.cpp.cxx", ("nothing",))
     monkeypatch.setattr("pioneers.cli.train._say", lambda line: None)
+    with inductor.patch({"cpp.cxx": ("nothing",)}):  # monkeypatch would delete it afterwards
+        said = fails(command("gpt", tmp_path / "run", "--compile"))
     assert re.fullmatch(
         r"--compile failed \(.*No working C\+\+ compiler found.*\): install a C\+\+ compiler, such as g\+\+, "
         r"or leave out --compile, and give another --out",
-        fails(command("gpt", tmp_path / "run", "--compile")),
+        said,
     )
 
 
