@@ -18,6 +18,7 @@ from pioneers.weights import (
     save_pretrained,
     save_tokenizer,
 )
+from pioneers.weights.hub import MODEL_FILES, find_folder
 from pioneers.weights.registry import layout_of
 
 ADAPTED = ("*.q_proj", "*.v_proj")  # Hu et al. 2022, section 4.2
@@ -43,7 +44,7 @@ class Origin(NamedTuple):
         """Read a folder, or fetch a published model."""
         model = from_pretrained(name)
         try:
-            tokenizer = load_tokenizer(name)
+            tokenizer = load_tokenizer(find_folder(name, MODEL_FILES))
         except FileNotFoundError:
             tokenizer = None
         whole = hashlib.sha256()

@@ -15,9 +15,11 @@ import pytest
 import torch
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
+from PIL import Image
 from safetensors.torch import load_file, save
 
 from pioneers import from_pretrained
+from pioneers.cli import main
 from pioneers.tokenizers import ByteLevelBPE
 from pioneers.tokenizers.wordpiece import SPECIAL_TOKENS
 from pioneers.weights import download
@@ -235,6 +237,40 @@ def test_the_page_runs_as_it_would_with_the_hub(root, hub, make_theirs, tmp_path
     fetched = {path.split("/", 5)[-1] for method, path in hub.asked if "/resolve/" in path}
     assert not fetched & {*PICKLES}
     assert {"model.safetensors", "merges.txt", "vocab.txt", "preprocessor_config.json"} <= fetched
+
+
+def test_the_command_line_takes_published_names(hub, make_theirs, tmp_path, monkeypatch, capsys):
+    for name, make in {"some/gpt2": gpt2, "some/bert": bert, "some/vit": vit}.items():
+        hub.repositories[name] = "c" * 40, make(make_theirs, tmp_path / make.__name__)
+    for name, value in {"PIONEERS_DEVICE": "cpu", "TQDM_DISABLE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "text.txt").write_text(f"{SENTENCE} tired\n" * 99)
+    rows = (f"{SENTENCE.lower()}{end},{end.strip()}\n" for end in ENDINGS for _ in range(9))
+    (tmp_path / "rows.csv").write_text("text,label\n" + "".join(rows))
+    for label, shade in (("dark", 9), ("light", 240)):
+        (tmp_path / "images" / label).mkdir(parents=True)
+        for n in range(9):
+            image = Image.new("RGB", (15, 15), (shade, shade, shade + n))
+            image.save(tmp_path / "images" / label / f"{n}.png")
+    how = ["--steps", "2", "--batch-size", "2", "--precision", "fp32"]
+    for task, name, option, source in (
+        ("gpt", "some/gpt2", "--text", "text.txt"),
+        ("classifier", "some/bert", "--data", "rows.csv"),
+        ("vit", "some/vit", "--images", "images"),
+    ):
+        given = ["--init-from", name, option, tmp_path / source, "--out", tmp_path / "runs" / task]
+        assert main(["finetune", task, *map(str, given), *how]) == 0, capsys.readouterr().err
+        from_pretrained(tmp_path / "runs" / task)
+    capsys.readouterr()
+    assert main(["generate", "some/gpt2", "--prompt", SENTENCE, "--tokens", "3"]) == 0
+    assert main(["fill", "some/bert", f"{SENTENCE} [MASK]"]) == 0
+    assert main(["classify", "some/vit", str(tmp_path / "images" / "dark" / "0.png")]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert said.out.startswith(SENTENCE)
+    assert any(label in said.out for label in LABELS)
+    assert main(["generate", "some/gtp2", "--prompt", SENTENCE]) == 1
+    assert "some/gtp2" in capsys.readouterr().err
 
 
 def tiny(**changes):
