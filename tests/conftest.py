@@ -14,6 +14,9 @@ import pytest
 # The grader's tests give their prisoners seconds, and those of times measure: one by one, in one process.
 ONE_BY_ONE = ("tests/autograder/", "tests/notebooks/test_times.py")
 
+# Thousands of calls of the same lines: counting these would take a third of their time.
+UNCOUNTED = ("tests/labs/test_kill_matrix.py", "tests/checks/test_variants.py")
+
 ROOT = Path(__file__).parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
@@ -66,6 +69,12 @@ def browser():
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "gpu: needs a GPU; the only tests that may be skipped everywhere")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.startswith(UNCOUNTED):
+            item.add_marker("no_cover")
 
 
 @pytest.hookimpl(optionalhook=True)
