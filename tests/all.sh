@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# All tests, for `make test`: every core is busy to the end. The notebooks are run again behind the other tests, at the
-# lowest priority: they get what the others leave idle, and disturb no test that is given seconds.
+# All tests, for `make test`: every core is busy to the end. The notebooks are run again beside the other tests. Linux
+# shares a processor among sessions first, and every kernel has its own: at any priority they take their part of it.
 set -euo pipefail
 
 rm -f _build/passed/incomplete _build/reference/*.jsonl # the latter: what a lab's experiment has found, and would find again
-nice -n 19 python tests/rerun.py >_build/rerun.txt 2>&1 &
+python tests/rerun.py >_build/rerun.txt 2>&1 &
 rerun=$!
 trap 'pkill -P $rerun || true; kill $rerun 2>/dev/null || true' EXIT
 
