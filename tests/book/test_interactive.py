@@ -648,7 +648,7 @@ def test_detections(show):
             f"Threshold {threshold:.2f}: {boxes} {'box' if boxes == 1 else 'boxes'} for {digits} "
             f"{'digit' if digits == 1 else 'digits'}. Query {query + 1} says {one['label']} with probability "
             f"{one['p']:.2f}; its box is {'drawn' if drawn[query] else 'below the threshold, and dashed'}. "
-            f"It looks most at the cell in row {row}, column {column}."
+            f"It looks most at the cell in row {row + 1}, column {column + 1}."
         )
 
     check(0, 0.9, 0)

@@ -50,7 +50,7 @@ Interactive.figure("detections", "A detector and its queries", (panel, data, say
     const place = chosen.look.indexOf(top);
     say(`Threshold ${least.toFixed(2)}: ${drawn.length} ${drawn.length === 1 ? "box" : "boxes"} for ${one.digits} ${one.digits === 1 ? "digit" : "digits"}. `
       + `Query ${pointed.value + 1} says ${chosen.label} with probability ${chosen.p.toFixed(2)}; its box is ${chosen.p >= least ? "drawn" : "below the threshold, and dashed"}. `
-      + `It looks most at the cell in row ${Math.floor(place / cells)}, column ${place % cells}.`);
+      + `It looks most at the cell in row ${Math.floor(place / cells) + 1}, column ${place % cells + 1}.`);
   }
   update();
 });
