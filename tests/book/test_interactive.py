@@ -537,9 +537,9 @@ def test_augmentations(show):
     page.get_by_label("Erased square").press("End")
     check(4, 1)  # grey now, a quarter of the picture
     page.get_by_label("Erased square").press("Home")
-    click_at(page, "Mixed with the snow", 0.5)
+    click_at(page, "Mixed-in snow", 0.5)
     check(15, 0.5)  # all but the white patch are lighter
-    page.get_by_label("Mixed with the snow").press("End")
+    page.get_by_label("Mixed-in snow").press("End")
     check(15, 0)
 
 

@@ -9,7 +9,7 @@ Interactive.figure("augmentations", "A photograph, augmented", (panel, data, say
   const angle = slider("Turn", { min: -180, max: 180, value: 0, words: n => `${n}°` }, update);
   const zoom = slider("Size", { min: 50, max: 200, value: 100, words: percent }, update);
   const hole = slider("Erased square", { min: 0, max: side / 2, value: 0, words: n => `${n} pixels` }, update);
-  const share = slider(`Mixed with the ${names[1]}`, { min: 0, max: 100, value: 0, words: percent }, update);
+  const share = slider(`Mixed-in ${names[1]}`, { min: 0, max: 100, value: 0, words: percent }, update);
   const mirror = check("Mirrored, left to right", false, update);
   const canvas = make("canvas", { width: side, height: side, role: "img", "aria-label": "The augmented photograph" });
   const rows = make("tbody");
