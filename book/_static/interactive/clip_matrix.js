@@ -15,8 +15,8 @@ Interactive.figure("clip_matrix", "Images of digits beside words", (panel, data,
   const pictures = range(count).map(() => make("canvas", { width: side, height: side, "aria-hidden": "true" }));
   const places = range(count * count).map(i => make("button", { type: "button", class: i % (count + 1) ? false : "partner" }));
   const pointed = row(places, update, 0, count);
-  const grid = make("div", { class: "pairs", role: "group", "aria-label": "Images and words" }, make("span"), ...headings,
-    ...pictures.flatMap((picture, i) => [picture, ...places.slice(count * i, count * (i + 1))]));
+  const grid = make("div", { class: "pairs", role: "group", "aria-label": "Images and words" }, make("span"), make("span"), ...headings,
+    ...pictures.flatMap((picture, i) => [make("span", { class: "number", "aria-hidden": "true" }, String(i)), picture, ...places.slice(count * i, count * (i + 1))]));
   grid.style.setProperty("--words", count);
   panel.append(language.element, temperature.element, set.element, grid, make("p", { class: "legend" },
     "Rows are images, columns are words. The stronger the colour of a cell, the more probable the word is for the image; ",
