@@ -33,8 +33,8 @@ def test_attention_patterns(show):  # noqa: F811
         times = table(name, 2 * T, r, K)[1] / products
         assert sentence(page) == (
             f"{name[0].upper()}{name[1:]}, {T} tokens: a table of {numbers:,} numbers per head, "
-            f"{4 * numbers:,} bytes, and {products:,} products. "
-            f"Twice the tokens take {times:.1f} times as many products."
+            f"{4 * numbers:,} bytes, and {products:,} multiplications. "
+            f"Twice the tokens take {times:.1f} times as many."
         )
         drawn = page.locator("path.seen").get_attribute("d")
         assert len(re.findall("M", drawn)) == numbers
@@ -47,7 +47,7 @@ def test_attention_patterns(show):  # noqa: F811
     page.keyboard.press("End")
     check("kernel", 32, 3)
     page.get_by_label("window", exact=True).click()
-    page.get_by_label("Window r, or compressed length").focus()
+    page.get_by_label("Window r, or mixtures c").focus()
     page.keyboard.press("ArrowLeft")
     check("window", 32, 2)
     page.keyboard.press("Home")

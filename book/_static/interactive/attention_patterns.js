@@ -15,9 +15,9 @@ Interactive.figure("attention_patterns", "Patterns of attention", (panel, data, 
   ];
   const pattern = choice("Pattern", PATTERNS.map(one => one.name), update, data.pattern);
   const tokens = slider("Tokens T", { min: 8, max: 32, step: 4, value: data.tokens }, update);
-  const window_ = slider("Window r, or compressed length", { min: 1, max: 8, value: data.window }, update);
+  const window_ = slider("Window r, or mixtures c", { min: 1, max: 8, value: data.window }, update);
   const filled = make("path", { class: "seen" }), lines = make("path", { class: "grid" });
-  const side = make("text", { x: 12, y: 16, "text-anchor": "start" }), top = make("text", { x: 30, y: 12 });
+  const side = make("text", { "text-anchor": "middle" }), top = make("text", { x: 30, y: 12 });
   panel.append(pattern.element, tokens.element, window_.element, drawing(SIZE + 34, SIZE + 26, filled, lines, side, top));
 
   /** The table of a pattern for T tokens: rows, columns, filled cells, and products to make and use it. */
@@ -38,13 +38,13 @@ Interactive.figure("attention_patterns", "Patterns of attention", (panel, data, 
     const across = range(rows + 1).map(t => `M${left},${above + t * cell}h${columns * cell}`);
     const down = range(columns + 1).map(s => `M${left + s * cell},${above}v${rows * cell}`);
     lines.setAttribute("d", across.concat(down).join(""));
-    side.textContent = one.rows ? "K" : "T";
-    side.setAttribute("y", above + rows * cell / 2 + 4);
-    top.textContent = one.rows ? "K + 1" : one.columns ? "r mixtures" : "T keys";
+    side.textContent = one.rows ? "K" : "T queries";
+    side.setAttribute("transform", `translate(${left - 10},${above + rows * cell / 2}) rotate(-90)`);
+    top.textContent = one.rows ? "K + 1" : one.columns ? "c mixtures" : "T keys";
     const comma = number => number.toLocaleString("en-US");
     const times = (table(one, 2 * T).products / products).toFixed(1);
     say(`${one.name[0].toUpperCase()}${one.name.slice(1)}, ${T} tokens: a table of ${comma(cells.length)} numbers per head, `
-      + `${comma(cells.length * data.bytes)} bytes, and ${comma(products)} products. Twice the tokens take ${times} times as many products.`);
+      + `${comma(cells.length * data.bytes)} bytes, and ${comma(products)} multiplications. Twice the tokens take ${times} times as many.`);
   }
   update();
 });
