@@ -15,7 +15,7 @@ Interactive.figure("detections", "A detector and its queries", (panel, data, say
     make("div", { class: "scene" }, photo, over),
     make("div", { class: "object-queries-side" }, make("p", { class: "legend" }, "The queries, each with its likeliest digit and the probability of it"),
       make("div", { class: "object-queries", role: "group", "aria-label": "Queries" }, ...buttons),
-      make("p", { class: "legend" }, "Light cells: where the chosen query looks, in the last layer of the decoder."))));
+      make("p", { class: "legend" }, "Light cells: where the chosen query looks, in the last block of the decoder."))));
   const images = scenes.map((one, i) => make("img", { src: one.photo, alt: "", onload: () => { if (i === scene.value) paint(); } }));
 
   function paint() {
