@@ -32,7 +32,7 @@ def test_preferences(show):  # noqa: F811
         assert [float(value) for value in found.groups()[2:]] == pytest.approx(wanted, rel=0.03, abs=0.006)
         shown = [float(cell.replace("−", "-")) for cell in cells(page, "td.numbers")]
         rows = [one["before"][0], one["after"][0], ratios[0], one["before"][1], one["after"][1], ratios[1]]
-        assert shown == pytest.approx(rows, abs=0.11)
+        assert shown == pytest.approx(rows, abs=0.0051)
         assert f"{100 / (1 + torch.tensor(-margin).exp().item()):.0f}%" in page.locator(".panel").inner_text()
 
     check(0, 0, 0.1)

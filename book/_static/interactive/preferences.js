@@ -19,17 +19,16 @@ Interactive.figure("preferences", "Which answer is better?", (panel, data, say) 
     make("tbody", {}, ...rows.map(row => row.element)))), better.element, beta.element, chance);
 
   const signed = value => `${value < 0 ? "−" : ""}${Math.abs(value).toFixed(2)}`;
-  const nats = value => signed(value).slice(0, -1);
 
   function update() {
     const one = pairs[pair.value], mine = better.value, b = 10 ** beta.value;
     const ratios = one.after.map((value, i) => value - one.before[i]);
     prompt.textContent = one.prompt;
-    rows.forEach((row, i) => [one.answers[i], nats(one.before[i]), nats(one.after[i]), nats(ratios[i])]
+    rows.forEach((row, i) => [one.answers[i], ...[one.before[i], one.after[i], ratios[i]].map(signed)]
       .forEach((text, k) => { row.cells[k].textContent = text; }));
     const margin = b * (ratios[mine] - ratios[1 - mine]);
     const p = 1 / (1 + Math.exp(-margin));
-    chance.replaceChildren(`The trained model gives your choice a probability of ${(100 * p).toFixed(0)}%.`, bar(p));
+    chance.replaceChildren(`Going by the log-ratios, your choice has a probability of ${(100 * p).toFixed(0)}%.`, bar(p));
     say(`You prefer ${NAMES[mine]}; the reader of this page prefers ${NAMES[one.reader]}. At β = ${digits(b)} the margin is ${signed(margin)}, `
       + `the loss ${digits(Math.log1p(Math.exp(-margin)))}, and the gradient's weight ${digits(b * (1 - p))}.`);
   }
