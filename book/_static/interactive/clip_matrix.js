@@ -20,7 +20,7 @@ Interactive.figure("clip_matrix", "Images of digits beside words", (panel, data,
   grid.style.setProperty("--words", count);
   panel.append(language.element, temperature.element, set.element, grid, make("p", { class: "legend" },
     "Rows are images, columns are words. The stronger the colour of a cell, the more probable the word is for the image; ",
-    make("span", { class: "swatch partner" }), " marks the right one."));
+    make("span", { class: "swatch partner" }), " marks the right one; the coloured frame is around the cell described below."));
 
   const softmax = scores => {
     const most = Math.max(...scores), powers = scores.map(score => Math.exp((score - most) / temperatures[temperature.value]));
