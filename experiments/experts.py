@@ -5,7 +5,8 @@
 A small decoder reads bytes of two kinds: in half of the rows the documentation of Python, in the others
 numbers written as words in seven languages. The experts are as wide as makes a token's multiplications those
 of the dense network, with the router's counted. Every model reads the same bytes in the same order, at the
-better of two learning rates, which the first seed chooses by a validation text.
+better of two learning rates, which the first seed chooses by a validation text. One more dense model is eight
+times as wide: it has about as many parameters as eight experts, and a token goes through all of them.
 """
 
 import math
@@ -54,6 +55,7 @@ CASES: dict[str, dict[str, Any]] = {
     "8 experts, top 1": {"num_experts": 8},
     "8 experts, top 2": {"num_experts": 8, "k": 2},
     "without balance loss": {"num_experts": 8, "balance": 0.0},
+    "dense, 8x as wide": {"entries": 8 * 132},
 }
 SENTENCES = (
     "The animal didn't cross the street because it was too tired.",

@@ -24,12 +24,21 @@ def sizes(experts, case):
     return named | {name: value for name, value in experts.CASES[case].items() if name != "balance"}
 
 
-def test_all_cases_take_as_many_multiplications(experts):
+def test_all_cases_but_the_wide_one_take_as_many_multiplications(experts):
     found = {}
     for case in experts.CASES:
         model = experts.Decoder(**sizes(experts, case))
         found[case] = {experts.multiplications(block.ffn) for block in model.stack.blocks}
+    assert found.pop("dense, 8x as wide") == {8 * 2 * 64 * 132}
     assert set().union(*found.values()) == {2 * 64 * 132}
+
+
+def test_the_wide_model_has_about_as_many_parameters_as_eight_experts(experts):
+    count = {
+        case: sum(p.numel() for p in experts.Decoder(**sizes(experts, case)).parameters())
+        for case in ("dense, 8x as wide", "8 experts, top 1")
+    }
+    assert count["dense, 8x as wide"] == pytest.approx(count["8 experts, top 1"], rel=0.02)
 
 
 @pytest.mark.parametrize("k", [1, 2])
