@@ -348,12 +348,17 @@ def test_forbidden_names_are_found(source):
     assert FORBIDDEN[source] in forbidden_names(source)
 
 
-def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_half_of_nbgraders_time():
+def test_the_published_class_of_200_has_a_cause_for_every_lost_point_and_a_seventh_of_nbgraders_time():
     (row,) = experiment("class_of_200")["rows"]
     assert row["submissions"] + row["hostile"] == row["results"] == 200
     assert row["without_cause"] == 0
     assert row["ratio"] == pytest.approx(row["pioneers"] / row["nbgrader"], rel=1e-3)
-    assert row["ratio"] <= 0.5
+    assert row["ratio"] <= 0.15
+    assert row["same_marks"] and row["same_in_a_crowd"]
+    assert row["crowd"] == 8 * row["processors"]
+    assert row["ready_median"] <= 20
+    assert row["ready_99"] <= 100
+    assert row["thousand_minutes"] <= 10
     assert row["gib"] <= 3 * row["processors"] + 1  # the limit of each submission, and the grader itself
 
 
