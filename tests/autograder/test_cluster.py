@@ -13,6 +13,7 @@ import distributed
 import psutil
 import pytest
 
+from pioneers.analysis import experiment
 from pioneers.autograder import cluster
 from pioneers.autograder.batch import Cohort, grade_cohort
 from pioneers.cli import main
@@ -151,3 +152,11 @@ def test_what_a_cluster_lacks_is_one_line(room, workers, monkeypatch, capsys):
     assert main([*words, workers[0]]) == 1
     assert "has had no worker for 0 seconds" in capsys.readouterr().err
     assert graded(room.folder) == before
+
+
+def test_the_published_cluster_loses_nothing_when_two_workers_are_killed():
+    (row,) = experiment("grade_cluster")["rows"]
+    assert row["workers"] == 4
+    assert row["same_marks"] and row["same_after_kills"]
+    assert row["results"] == row["submissions"] == 200
+    assert row["twice"] == 0
