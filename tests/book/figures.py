@@ -285,7 +285,7 @@ def memory():
         {"name": "small", "length": 512, "bytes": size},
         {"name": "large", "length": 2048, "bytes": large},
     ]
-    return {"models": models, "gpus": [1, 8], "cards": [24e9, 80e9], "batch": 4}
+    return {"models": models, "gpus": [1, 8], "cards": [24e9, 80e9], "batch": 4, "start": 1}
 
 
 def scaling():

@@ -21,7 +21,7 @@ def expected(model, gpus, sharded, low, again):
     said = ", ".join(f"{name} {words(size)}" for name, size in zip(names, parts, strict=True))
     gpus = f"{count} GPU{'s' if count > 1 else ''}"
     return (
-        f"{one['name']} on {gpus}, on each 4 sequences of {one['length']} tokens, in GB: {said}; "
+        f"{one['name']} on {gpus}, 4 sequences of {one['length']} tokens on each, in GB: {said}; "
         f"together {words(sum(parts))}. {fits}"
     )
 
@@ -33,13 +33,17 @@ def test_memory(show):  # noqa: F811
     def widths():
         return [float(bars.nth(i).get_attribute("width")) for i in range(bars.count())]
 
-    assert sentence(page) == expected(0, 0, True, 1, 0)
+    assert sentence(page) == expected(1, 0, False, 1, 0)
+    page.get_by_label("small", exact=True).click()
+    assert sentence(page) == expected(0, 0, False, 1, 0)
     parts = DATA["memory"]["models"][0]["bytes"][1][0][0]
     assert [width / sum(widths()) for width in widths()] == pytest.approx(
         [part / sum(parts) for part in parts], abs=1e-3
     )
     page.get_by_label("GPUs", exact=True).focus()
     page.keyboard.press("End")
+    assert sentence(page) == expected(0, 1, False, 1, 0)
+    page.get_by_label("the batch and the model").click()
     assert sentence(page) == expected(0, 1, True, 1, 0)
     page.get_by_label("the batch", exact=True).click()
     assert sentence(page) == expected(0, 1, False, 1, 0)
