@@ -1,9 +1,8 @@
 """Mistakes that may be made in any exercise, known by their symptoms."""
 
-from collections.abc import Callable
-
 import torch
 
+from pioneers.checks.errors import ERRORS, raises
 from pioneers.checks.exercise import Mistake, Symptom, is_real
 from pioneers.checks.tolerance import close
 
@@ -72,17 +71,6 @@ def has_nan_gradient(symptom: Symptom) -> bool:
     """Return whether the results are finite but a gradient has NaN."""
     grads = symptom.case.outcome.grads.values()
     return symptom.stage == "gradient" and any(g is not None and g.isnan().any() for g in grads)
-
-
-def raises(*words: str) -> Callable[[Symptom], bool]:
-    """Make a predicate: the answer raised an error that says one of the ``words``.
-
-    Args:
-        words: parts of the error's text.
-    """
-    return lambda symptom: (
-        symptom.stage == "runs" and any(word in symptom.case.outcome.error for word in words)
-    )
 
 
 def has_another_number_of_axes(symptom: Symptom) -> bool:
@@ -165,19 +153,14 @@ COMMON = (
         shows=loses_precision,
     ),
     Mistake(
-        "view on a tensor with gaps",
-        "view needs the numbers in one block of memory; after a transpose they are not: use reshape.",
-        shows=raises("view size is not compatible"),
-    ),
-    Mistake(
         "the input is overwritten",
         "A step in place (x -= ..., masked_fill_, x[...] = ...) changes the caller's tensor too.",
-        shows=lambda symptom: symptom.stage == "inputs unchanged",
+        shows=lambda symptom: symptom.stage == "inputs unchanged" or raises("in-place operation")(symptom),
     ),
     Mistake(
         "the gradient is cut",
         "detach, .data, .item(), .numpy() and torch.tensor(...) copy numbers out of the graph.",
-        shows=cuts_gradient,
+        shows=lambda symptom: cuts_gradient(symptom) or raises("numpy() on Tensor")(symptom),
     ),
     Mistake(
         "a step in place before the backward pass",
@@ -193,33 +176,6 @@ COMMON = (
         "a tensor left on the CPU",
         "A tensor made inside the function must be made where the inputs are: pass device=x.device.",
         shows=lambda symptom: symptom.stage == "device",
-    ),
-    Mistake(
-        "two shapes do not fit",
-        "Print both shapes before the line that fails: an axis is missing, transposed or in another place.",
-        shows=raises(
-            "must match", "cannot be multiplied", "shape '", "equal size", "size mismatch", "target size"
-        ),
-    ),
-    Mistake(
-        "two types do not fit",
-        "A product needs both factors in one type: x.to(q.dtype) instead of x.float().",
-        shows=raises("same dtype", "expected scalar type"),
-    ),
-    Mistake(
-        "an index out of range",
-        "Print index and size before the line that fails: one of them counts something else, or from 1.",
-        shows=raises("out of range", "out of bounds"),
-    ),
-    Mistake(
-        "one decision for a whole tensor",
-        "if, min and max want one yes or no: use torch.where, torch.minimum or torch.maximum.",
-        shows=raises("Boolean value of Tensor"),
-    ),
-    Mistake(
-        "an index for an axis that is not there",
-        "The tensor has fewer axes than the index: count from the end, as in x[..., -1], or print its shape.",
-        shows=raises("too many indices"),
     ),
     Mistake(
         "an axis too many or too few",
@@ -241,4 +197,5 @@ COMMON = (
         "The numbers themselves are right: axes, rows or places are exchanged somewhere on the way.",
         shows=is_shuffled,
     ),
+    *ERRORS,
 )

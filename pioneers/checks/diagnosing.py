@@ -1,11 +1,13 @@
 """Find the mistake behind a symptom."""
 
 from dataclasses import dataclass
+from itertools import chain
 
 from torch import Tensor
 
 from pioneers.checks.common import COMMON
 from pioneers.checks.exercise import Exercise, Law, Mistake, Outcome, Run, Symptom, is_real
+from pioneers.checks.general import GENERAL
 from pioneers.checks.run import call
 from pioneers.checks.tolerance import TOLERANCE, close
 
@@ -32,8 +34,8 @@ class Diagnosis:
 
 
 def diagnose(exercise: Exercise, symptom: Symptom) -> Diagnosis | None:
-    """Return the first mistake that explains the symptom, of the exercise's and then of the common ones."""
-    for mistake in (*exercise.mistakes, *exercise.slips, *COMMON):
+    """Return the first mistake that explains the symptom, the more specific first."""
+    for mistake in chain(exercise.mistakes, exercise.slips, COMMON, exercise.near(), GENERAL):
         if mistake.shows(symptom) if mistake.shows else _is_twin(mistake, symptom):
             section, equation = mistake.section or exercise.section, mistake.equation or exercise.equation
             return Diagnosis(mistake.name, mistake.why, section, equation, mistake.origin)

@@ -4,7 +4,7 @@ A probe is data only (named tensors and plain numbers), so the same exercise can
 notebook or from another process.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -193,6 +193,7 @@ class Exercise:
         hidden: makes the probes that only the grader uses.
         shares: the parameters that sum to one along their last axis; gradients may differ by a constant.
         slips: mistakes that are not this exercise's alone; looked at when none of the others fits.
+        near: makes the mistakes that are one change away from a right answer; there are many.
     """
 
     key: str
@@ -209,3 +210,4 @@ class Exercise:
     hidden: Callable[[], list[Probe]] = _no_probes
     shares: frozenset[str] = frozenset()
     slips: tuple[Mistake, ...] = ()
+    near: Callable[[], Iterable[Mistake]] = tuple

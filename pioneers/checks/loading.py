@@ -1,14 +1,14 @@
 """Find the folders of the labs and read their exercises."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 from pioneers.checks.building import Draft
 from pioneers.checks.exercise import Exercise
 from pioneers.checks.inheriting import inherited
-from pioneers.checks.slips import slips
+from pioneers.checks.slips import near, slips
 from pioneers.checks.variant import COMMON, using
 
 
@@ -54,6 +54,7 @@ def _exercises() -> dict[str, Exercise]:
             draft.finished(),
             mistakes=(*draft.mistakes, *inherited(draft, made)),
             slips=tuple(slips(draft)),
+            near=partial(near, draft),
         )
         for key, draft in made.items()
     }

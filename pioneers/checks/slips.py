@@ -1,4 +1,7 @@
-"""Mistakes that are made in every exercise, as changes of its right answers: a twin for each."""
+"""Mistakes that are made in every exercise, as changes of its right answers: a twin for each.
+
+A few have names of their own (`slips`); the others are named by the operator of a mutant (`near`).
+"""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -10,8 +13,9 @@ from torch import Tensor
 
 from pioneers.checks.building import Draft
 from pioneers.checks.edits import define
+from pioneers.checks.exchanges import REDUCTIONS
 from pioneers.checks.exercise import Mistake
-from pioneers.checks.mutants import normal, spliced
+from pioneers.checks.mutants import mutants, normal, spliced
 
 SOFTMAX = ("softmax", "log_softmax", "logsumexp")
 AXES = (-3, -2, -1, 0, 1, 2)
@@ -24,6 +28,113 @@ WHY = {
     TWICE: "One softmax makes shares of scores; a second one makes these shares nearly equal.",
     RESHAPE: "A reshape keeps the numbers in their order and cuts them anew; a transposition exchanges axes.",
 }
+
+MUTATED = 5  # right answers of an exercise: more would take seconds
+AXIS_OF_SUM = "a sum, mean or maximum along another axis"
+NEAR = {
+    AXIS_OF_SUM: (
+        AXIS_OF_SUM,
+        "Write the shape before and after it: the axis that disappears must be the one to sum over.",
+    ),
+    "another comparison": (
+        "a limit on the wrong side",
+        "Try the numbers at the limit by hand, and one on either side: which of them belong to it?",
+    ),
+    "another operation": (
+        "another operation than the formula's",
+        "A plus stands for a minus, or a product for a quotient: compare each sign with the formula.",
+    ),
+    "an operand dropped": (
+        "a factor or a term is missing",
+        "Compare each factor and each term of the definition with your lines.",
+    ),
+    "operands swapped": (
+        "two operands exchanged",
+        "In a difference, a quotient and a matrix product it matters which comes first.",
+    ),
+    "a constant changed": (
+        "another number than the definition's",
+        "An axis, a count or a switch in your lines has another value: compare each with the definition.",
+    ),
+    "a sign or negation lost": (
+        "a minus or a ~ is missing",
+        "Look for each negation and each minus of the definition, also that of an axis: 2 is not -2.",
+    ),
+    "a finite number for infinity": (
+        "a finite number for infinity",
+        "However low it is, a score may be lower: only minus infinity surely hides.",
+    ),
+    "an argument dropped": (
+        "a call without one of its arguments",
+        "Without it the call takes a default, or works on all axes at once: read what it does then.",
+    ),
+    "arguments swapped": (
+        "two arguments exchanged",
+        "Read in which order the call takes its arguments.",
+    ),
+    "a mask inverted": (
+        "a mask the wrong way round",
+        "True means the opposite here: print the mask beside what it should hide.",
+    ),
+    "a range one off": (
+        "a range one too long or too short",
+        "Write down its first and its last number.",
+    ),
+    "another function": (
+        "a similar function in the place of the right one",
+        "A maximum for a minimum, a sum for a mean: compare each call with the definition.",
+    ),
+    "another slice": (
+        "a slice too long or too short",
+        "Write down the first and the last entry that it takes.",
+    ),
+    "an index dropped or swapped": (
+        "another index",
+        "Write down for one entry where it comes from.",
+    ),
+    "and for or, or one condition dropped": (
+        "one condition too many or too few",
+        "Write down who belongs to it, and which part of the condition says so.",
+    ),
+    "a branch never or always taken": (
+        "a case is treated like the others",
+        "The definition treats one case by itself, and your lines treat it like the rest, or the reverse.",
+    ),
+    "a filter dropped": (
+        "what should be left out is taken along",
+        "The definition leaves some entries out.",
+    ),
+    **dict.fromkeys(
+        ("a call dropped", "a step left out", "returned early"),
+        (
+            "a step is missing",
+            "Follow one number through the definition and through your lines: a step is left out.",
+        ),
+    ),
+}  # without those that can make a loop endless
+"""By the operator of a mutant: the name of the mistake, and a sentence on it that gives no line away."""
+
+
+def near(draft: Draft) -> Iterator[Mistake]:
+    """Yield a mistake for each change of a right answer in one place that has a name, few by few."""
+    seen = set()
+    for source in _rights(draft)[:MUTATED]:
+        if "while" in source:
+            continue
+        for operator, text in (*_reduced(source), *mutants(source)):
+            name, why = NEAR.get(operator, ("", ""))
+            if name and text not in seen:
+                seen.add(text)
+                yield Mistake(name, why, _later(draft.key, text))
+
+
+def _reduced(source: str) -> Iterator[tuple[str, str]]:
+    """Yield the source with a reduction along another axis."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in REDUCTIONS:
+            for axis in AXES:
+                if new := _along(node, axis):
+                    yield AXIS_OF_SUM, spliced(source, node, new)
 
 
 def slips(draft: Draft) -> list[Mistake]:

@@ -18,7 +18,7 @@ def wrong_only_where(chosen: Callable[[Case], bool]) -> Callable[[Symptom], bool
     def shows(symptom: Symptom) -> bool:
         if symptom.stage not in ("finite", "value") or not chosen(symptom.case):
             return False
-        return all(_right(case) for case in symptom.cases if not chosen(case))
+        return all(is_right(case) for case in symptom.cases if not chosen(case))
 
     return shows
 
@@ -31,7 +31,7 @@ def wrong_on(name: str) -> Callable[[Symptom], bool]:
     """
     only = wrong_only_where(lambda case: case.probe.name == name or _is_half(case))
     return lambda symptom: (
-        only(symptom) and not all(_right(case) for case in symptom.cases if case.probe.name == name)
+        only(symptom) and not all(is_right(case) for case in symptom.cases if case.probe.name == name)
     )
 
 
@@ -63,5 +63,10 @@ def _is_half(case: Case) -> bool:
     return case.probe.dtype in (torch.float16, torch.bfloat16)
 
 
-def _right(case: Case) -> bool:
+def is_right(case: Case) -> bool:
+    """Return whether the values of a case are right.
+
+    Args:
+        case: one whose call returned a tensor.
+    """
     return close(case.outcome.tensor, case.expected.tensor, case.probe.dtype)

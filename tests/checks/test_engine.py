@@ -59,7 +59,7 @@ STAGES = {
     "returns a tensor": (no_return, "nothing returned"),
     "shape": (lambda x: 2 * x.T, "axes in another order"),
     "dtype": (lambda x: 2 * x.float(), "another precision comes out"),
-    "finite": (lambda x: 2 * x / 0, None),
+    "finite": (lambda x: 2 * x / 0, "infinity or NaN on the way"),
     "value": (lambda x: x * x, "squared"),
     "gradient": (lambda x: 2 * x.detach(), "the gradient is cut"),
     "inputs unchanged": (overwrite, "the input is overwritten"),
@@ -285,7 +285,8 @@ def test_a_mistake_that_shows_in_the_gradient_alone_is_known_by_it() -> None:
 
     cut = exercise(mistakes=(Mistake("half the gradient", "Both terms count.", half),))
     assert examine(cut, lambda x: x.detach() + x).diagnosis.name == "half the gradient"
-    assert examine(cut, lambda x: 3 * x - x.detach()).diagnosis is None
+    other = examine(cut, lambda x: 3 * x - x.detach())
+    assert other.diagnosis.name == "right values with another gradient"
 
 
 def test_another_device_is_said_in_plain_words() -> None:
@@ -310,7 +311,8 @@ def test_an_exception_is_no_known_mistake_unless_it_is_the_very_same() -> None:
 
     wrong_product = exercise(mistakes=(Mistake("multiplied by itself", "x is not square.", lambda x: x @ x),))
     assert examine(wrong_product, product).diagnosis.name == "multiplied by itself"
-    assert examine(wrong_product, lambda x: undefined).diagnosis is None  # noqa: F821
+    other = examine(wrong_product, lambda x: undefined)  # noqa: F821
+    assert other.diagnosis.name == "a name that is not there"
 
 
 def test_success_prints_one_short_line(capsys) -> None:
@@ -383,6 +385,11 @@ def test_an_input_without_influence_needs_no_gradient(reference, answer) -> None
     assert examine(unused, answer) is None
 
 
+def fourth_size(x):
+    _, _, _, size = x.shape
+    return size
+
+
 GENERAL = {
     "two shapes do not fit": lambda x: 2 * (x + x.T),
     "an index out of range": lambda x: 2 * x[:, 99],
@@ -390,9 +397,49 @@ GENERAL = {
     "the sign is wrong": lambda x: -2 * x,
     "off by one factor": lambda x: 3 * x,
     "the right numbers in the wrong places": lambda x: 2 * x.flip(0),
+    "the input is overwritten": lambda x: x.requires_grad_().mul_(2),
+    "the gradient is cut": lambda x: torch.from_numpy(2 * x.requires_grad_().numpy()),
+    "an operation that this type lacks": lambda x: 2 * x.long().softmax(-1),
+    "a fixed number of things to unpack": lambda x: 2 * fourth_size(x),
+    "several numbers taken for one": lambda x: 2 * float(x),
+    "nothing to choose from": lambda x: 2 * torch.stack([]),
+    "a key that is not there": lambda x: 2 * {x: x}[0],
+    "a name that is not there": lambda x: 2 * y,  # noqa: F821
+    "a method or attribute that is not there": lambda x: 2 * x.push(),
+    "an argument of another kind": lambda x: 2 * x.sum(1, keepdims="yes"),
+    "an axis of another length": lambda x: 2 * x[1:, 1:],
+    "infinity or NaN on the way": lambda x: 2 * x.exp().mul(1000).exp(),
 }
 
 
 @pytest.mark.parametrize("name", GENERAL)
 def test_a_mistake_that_nobody_wrote_down_is_named_by_its_symptom(name) -> None:
     assert examine(exercise(), GENERAL[name]).diagnosis.name == name
+
+
+def several(*args, **changes):
+    """An exercise with four probes, of numbers that count up from different ones."""
+    counts = [Probe(f"from {start}", {"x": torch.arange(start, start + 6)}) for start in range(4)]
+    return exercise(reference=lambda x: 2 * x, probes=lambda: counts, mistakes=(), **changes)
+
+
+@pytest.mark.parametrize("step", [1, -1])
+def test_whole_numbers_that_are_wrong_by_one_are_named(step) -> None:
+    failure = examine(several(), lambda x: torch.where(x > 2, 2 * x + step, 2 * x))
+    assert failure.diagnosis.name == "one too many or too few"
+    failure = examine(several(), lambda x: torch.where(x > 2, 2 * x + step, 2 * x - step))
+    assert failure.diagnosis is None
+
+
+@pytest.mark.parametrize("wrong", [lambda x: 3 * x.square(), lambda x: 2 * x[:4], lambda x: 1 / 0])
+def test_a_case_among_right_ones_is_named_as_such(wrong) -> None:
+    failure = examine(several(), lambda x: wrong(x) if x[0] == 2 else 2 * x)
+    named = "nothing to choose from" if failure.stage == "runs" else "right in most cases, not in this one"
+    assert failure.diagnosis.name == named
+    few = examine(several(), lambda x: wrong(x) if x[0] > 1 else 2 * x)
+    assert few.diagnosis is None or few.diagnosis.name != "right in most cases, not in this one"
+
+
+def test_right_values_with_another_gradient() -> None:
+    failure = examine(exercise(), lambda x: x + x.detach())
+    assert failure.diagnosis.name == "right values with another gradient"
