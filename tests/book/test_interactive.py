@@ -325,7 +325,7 @@ def test_beam(show):
 def test_block(show):
     page, data = show("block"), DATA["block"]["placements"]
     norms = {"post": 2, "pre": 2, "sandwich": 4}
-    page.get_by_role("group", name="Norm").get_by_label("post-norm").focus()
+    page.get_by_role("group", name="Placement").get_by_label("post-norm").focus()
     for name in data:
         page.get_by_label("Block", exact=True).focus()
         page.keyboard.press("Home")
@@ -334,7 +334,7 @@ def test_block(show):
         assert [float(x) for x in cells(page, "td")] == [sizes[-1] for sizes in data.values()]
         assert f"size {data[name][-1]:.2f} after block 2" in sentence(page)
         assert page.locator("svg .norm").count() == norms[name] and page.locator("svg .layer").count() == 2
-        page.get_by_role("group", name="Norm").locator(":checked").focus()
+        page.get_by_role("group", name="Placement").locator(":checked").focus()
         page.keyboard.press("ArrowRight")
 
 

@@ -5,14 +5,14 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
   const names = Object.keys(data.placements);
   const depth = data.placements[names[0]].length - 1;
   const STREAM = 62, SIDE = 206, BOX = { width: 112, height: 26 };
-  const CHART = { width: 300, height: 264, left: 24, right: 92, top: 28, bottom: 38 };
+  const CHART = { width: 300, height: 264, left: 24, right: 112, top: 28, bottom: 38 };
   const TITLE = { post: "Post-norm", pre: "Pre-norm", sandwich: "Sandwich norm" };
   const TEXT = {
     post: "the norm is on the stream, and all that earlier layers wrote passes through it.",
     pre: "the norm is on the branch; nothing normalises the stream, and each layer only adds to it.",
     sandwich: "two norms are on the branch; nothing normalises the stream, and what a layer adds is normalised first.",
   };
-  const kind = choice("Norm", names.map(name => TITLE[name]), update);
+  const kind = choice("Placement", names.map(name => TITLE[name]), update);
   const block = slider("Block", { min: 0, max: depth, value: depth, words: n => (n ? `${n} of ${depth}` : "before the first") }, update);
   const picture = make("div", { class: "beside" });
   const numbers = make("tbody");
