@@ -174,6 +174,10 @@ def _no_probes() -> list[Probe]:
     return []
 
 
+def _no_mistakes() -> list[Mistake]:
+    return []
+
+
 @dataclass(frozen=True)
 class Exercise:
     """One autograded exercise.
@@ -210,4 +214,4 @@ class Exercise:
     hidden: Callable[[], list[Probe]] = _no_probes
     shares: frozenset[str] = frozenset()
     slips: tuple[Mistake, ...] = ()
-    near: Callable[[], Iterable[Mistake]] = tuple
+    near: Callable[[], Iterable[Mistake]] = _no_mistakes

@@ -68,7 +68,7 @@ def judge_of(exercise: Exercise) -> Callable[[Mutant], bool]:
     """Return a function that tells whether a mutant passes the probes and keeps the laws of ``exercise``."""
     probes = [*exercise.probes(), *exercise.hidden()]
     wanted = [expected(exercise, probe) for probe in probes]
-    unnamed = replace(exercise, mistakes=(), slips=(), near=tuple)
+    unnamed = replace(exercise, mistakes=(), slips=(), near=list)
 
     def survives(mutant: Mutant) -> bool:
         try:

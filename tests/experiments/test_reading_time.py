@@ -15,7 +15,7 @@ def experiment(root, monkeypatch):
 @pytest.mark.parametrize("kind", ["RNN", "LSTM", "attention"])
 def test_longer_sequences_take_longer(experiment, kind):
     threads = torch.get_num_threads()
-    sizes = {"width": 11, "lengths": (3, 600), "repeats": 2}
+    sizes = {"width": 11, "lengths": (3, 3000), "repeats": 2}
     row = experiment.one_case(seed=0, kind=kind, batch=2, threads=2, **sizes)
     short, long = row["milliseconds"]
     assert 0 < short < long
