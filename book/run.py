@@ -29,6 +29,7 @@ sys.path[:0] = [str(ROOT / "book" / "_ext"), str(ROOT / "labs")]
 import patches  # noqa: E402 (they are no packages)
 import release  # noqa: E402
 import results  # noqa: E402
+import warm  # noqa: E402
 
 from pioneers.keys import Sources  # noqa: E402
 
@@ -50,7 +51,10 @@ def main(names: list[str]) -> int:
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     }
     with TemporaryDirectory() as sockets, ThreadPoolExecutor(AT_A_TIME) as pool:
-        runs = {pool.submit(job): name for name, job in jobs(names, Path(sockets))}
+        todo = list(jobs(names, Path(sockets)))
+        if len(todo) > AT_A_TIME:
+            warm.warm_kernels(f"{sockets}/warm")
+        runs = {pool.submit(job): name for name, job in todo}
         try:
             for run in tqdm(as_completed(runs), "pages and labs", len(runs), disable=None, unit="page"):
                 if run.exception():
@@ -92,6 +96,7 @@ def run_page(path: Path, notebook: NotebookNode, key: str, socket: Path) -> None
     )
     if result.err:
         raise RuntimeError(result.exc_string)
+    result.time += warm.spared()
     with WRITING:
         results.keep(results.cache_of(ROOT), path, result, key)
 

@@ -254,7 +254,8 @@ def run(lab: NotebookNode, name: str) -> NotebookNode:
             extra_arguments=["--IPKernelApp.log_level=ERROR"],  # no note on TCP for a kernel of our own
             resources={"metadata": {"path": folder}},
         ).execute()
-    done.metadata["seconds"] = time.perf_counter() - start
+    spared = float(os.environ.get("PIONEERS_SPARED_SECONDS", 0))  # a build's kernels have their imports done
+    done.metadata["seconds"] = time.perf_counter() - start + spared
     return done
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from jupyter_cache import get_cache
@@ -20,7 +21,11 @@ from jupyter_cache import get_cache
 from pioneers.keys import Sources
 
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONS = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=600", "-q", "-p", "no:cacheprovider"]
+sys.path.append(str(ROOT / "book" / "_ext"))
+
+import warm  # noqa: E402 (it is in no package)
+
+OPTIONS = ["--nbval", "--nbval-kernel-name=python3", "--nbval-cell-timeout=600", "-qp", "no:cacheprovider"]
 AT_A_TIME = 2
 
 
@@ -90,4 +95,6 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
 
 if __name__ == "__main__":
     write_lectures()
-    sys.exit(main(sys.argv[1:]))
+    with TemporaryDirectory() as folder:
+        warm.warm_kernels(folder)
+        sys.exit(main(sys.argv[1:]))

@@ -16,6 +16,7 @@ import os
 import re
 from pathlib import Path
 
+import warm
 from myst_nb.core import render
 from myst_nb.core.execute.cache import NotebookClientCache
 from nbclient import NotebookClient
@@ -44,7 +45,7 @@ def record_memory():
     end = NotebookClient._async_cleanup_kernel
 
     async def record_and_end(client):
-        client.nb.metadata["peak_memory"] = peak_memory(client.km.provisioner.pid)
+        client.nb.metadata["peak_memory"] = peak_memory(warm.kernel_of(client.km.provisioner.pid))
         await end(client)
 
     NotebookClient._async_cleanup_kernel = record_and_end
