@@ -13,7 +13,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
     sandwich: "two norms are on the branch; nothing normalises the stream, and what a layer adds is normalised first.",
   };
   const kind = choice("Placement", names.map(name => TITLE[name]), update);
-  const block = slider("Block", { min: 0, max: depth, value: depth, words: n => (n ? `${n} of ${depth}` : "before the first") }, update);
+  const block = slider("Block", { min: 0, max: depth, value: 0, words: n => (n ? `${n} of ${depth}` : "before the first") }, update);
   const picture = make("div", { class: "beside" });
   const numbers = make("tbody");
   panel.append(kind.element, picture, block.element, make("table", { class: "values" }, numbers));
@@ -48,7 +48,7 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
       make("text", { x: STREAM, y: height - 3, "text-anchor": "middle" }, "x"));
   }
 
-  /** The size of the stream from block to block: the chosen placement in colour, at block n a dot. */
+  /** The size of the stream up to block n, where a dot is: the chosen placement in colour. */
   function growth(chosen, n) {
     const top = Math.ceil(Math.max(...names.flatMap(name => data.placements[name])));
     const x = i => CHART.left + (CHART.width - CHART.left - CHART.right) * i / depth;
@@ -59,8 +59,9 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
     const blocks = [0, depth].map(i => make("text", { x: x(i), y: y(0) + 16, "text-anchor": "middle" }, `${i}`));
     const curves = names.filter(name => name !== chosen).concat(chosen).flatMap(name => {
       const sizes = data.placements[name], kind = name === chosen ? "curve" : "curve faint";
-      return [make("polyline", { class: kind, points: line(sizes.map((size, i) => [x(i), y(size)])) }),
-        make("text", { class: name === chosen ? "kept" : "dropped", x: x(depth) + 6, y: y(sizes[depth]) + 4 }, TITLE[name])];
+      return [make("polyline", { class: kind, points: line(sizes.slice(0, n + 1).map((size, i) => [x(i), y(size)])) }),
+        ...(n && (name === chosen || n === depth)
+          ? [make("text", { class: name === chosen ? "kept" : "dropped", x: x(n) + 8, y: y(sizes[n]) + 4 }, TITLE[name])] : [])];
     });
     return drawing(CHART.width, CHART.height, ...levels, ...blocks, ...curves,
       make("circle", { class: "marker", r: 5, cx: x(n), cy: y(data.placements[chosen][n]) }),
