@@ -51,6 +51,8 @@ class Sources:
         self.root = root
         self._trees: dict[Path, ast.Module] = {}
         self._facts: dict[Path, Facts] = {}
+        self._paths: dict[str, Path | None] = {}
+        self._origins: dict[Reference, Reference] = {}
 
     def files(self, *codes: str) -> set[Path]:
         """The files of the package that these pieces of Python depend on, data among them.
@@ -103,9 +105,11 @@ class Sources:
         """The file of a module of the package; None if there is no such module."""
         if module.split(".")[0] != PACKAGE:
             return None
-        path = self.root.joinpath(*module.split("."))
-        files = (path / "__init__.py", path.with_name(f"{path.name}.py"))
-        return next((file for file in files if file.is_file()), None)
+        if module not in self._paths:
+            path = self.root.joinpath(*module.split("."))
+            files = (path / "__init__.py", path.with_name(f"{path.name}.py"))
+            self._paths[module] = next((file for file in files if file.is_file()), None)
+        return self._paths[module]
 
     def _follow(self, facts: Facts, found: set[Path], seen: set[Path]) -> None:
         used, texts = facts
@@ -120,6 +124,11 @@ class Sources:
 
     def _origin(self, module: str, name: str) -> Reference:
         """Find where a name is defined, through any number of packages that only pass it on."""
+        if (module, name) not in self._origins:
+            self._origins[module, name] = self._next_origin(module, name)
+        return self._origins[module, name]
+
+    def _next_origin(self, module: str, name: str) -> Reference:
         path = self.find(module)
         if path is None or path.name != "__init__.py" or name == ALL:
             return module, name
