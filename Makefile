@@ -96,7 +96,7 @@ check: lint
 # Slow tests that have passed on the same files are not run again, and then the coverage is not known.
 test: export PIONEERS_SETTLE = $(SLOW)
 test: export PYTHONPATH := $(CURDIR)
-test: slides
+test: .venv/.ready
 	@TWO_AT_A_TIME='$(TWO_AT_A_TIME)' bash tests/all.sh
 
 clean:
