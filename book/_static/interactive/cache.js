@@ -1,10 +1,11 @@
 "use strict";
-// data: tokens, prompt and continuation; prompt, how many of them were given; layers, width, bytes of one number.
+// data: tokens, prompt and continuation; prompt, how many of them were given; layers, width, bytes of one number;
+// start, how many tokens are written at first (1 if left out).
 Interactive.figure("cache", "The key/value cache, step by step", (panel, data, say) => {
   const { make, drawing, stepper, check, range } = Interactive;
   const { tokens, prompt } = data;
   const last = tokens.length - prompt - 1, CELL = 15, LEFT = 50;
-  const step = stepper("Tokens written", last + 1, update, 1);
+  const step = stepper("Tokens written", last + 1, update, data.start ?? 1);
   const cached = check("Keep keys and values", true, update);
   const text = make("p", { class: "word" });
   const cells = make("g", {});
