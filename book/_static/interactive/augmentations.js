@@ -1,14 +1,15 @@
 "use strict";
-// data: photos, two data URLs; names, what they show; side, their width and height in pixels; patch, the side of a patch.
+// data: photos, two data URLs; names, what they show; side, their width and height in pixels; patch, the side of a patch;
+// start, the angle and the erased square at first, if they are not 0.
 Interactive.figure("augmentations", "A photograph, augmented", (panel, data, say) => {
   const { make, slider, check, range } = Interactive;
-  const { side, patch, names } = data;
+  const { side, patch, names, start = {} } = data;
   const CHANGED = 10; // grey levels of 255, the mean over a patch's pixels and channels
   const percent = n => `${n} %`;
   const right = slider("Shift to the right", { min: -side / 2, max: side / 2, value: 0, words: n => `${n} pixels` }, update);
-  const angle = slider("Turn", { min: -180, max: 180, value: 0, words: n => `${n}°` }, update);
+  const angle = slider("Turn", { min: -180, max: 180, value: start.angle ?? 0, words: n => `${n}°` }, update);
   const zoom = slider("Size", { min: 50, max: 200, value: 100, words: percent }, update);
-  const hole = slider("Erased square", { min: 0, max: side / 2, value: 0, words: n => `${n} pixels` }, update);
+  const hole = slider("Erased square", { min: 0, max: side / 2, value: start.hole ?? 0, words: n => `${n} pixels` }, update);
   const share = slider(`Mixed-in ${names[1]}`, { min: 0, max: 100, value: 0, words: percent }, update);
   const mirror = check("Mirrored, left to right", false, update);
   const canvas = make("canvas", { width: side, height: side, role: "img", "aria-label": "The augmented photograph" });
@@ -49,7 +50,8 @@ Interactive.figure("augmentations", "A photograph, augmented", (panel, data, say
 
   function ready() {
     if (original || !images.every(image => image.complete)) return;
-    original = new Uint8ClampedArray(draw());
+    pen.drawImage(images[0], 0, 0, side, side);
+    original = new Uint8ClampedArray(pen.getImageData(0, 0, side, side).data);
     update();
   }
 
