@@ -32,8 +32,9 @@ def warm_kernels(folder):
         json.dump(spec | {"display_name": "Python 3", "language": "python"}, file)
     both = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     process = subprocess.Popen([sys.executable, __file__, folder], **both, start_new_session=True)
-    os.environ[SPARED] = process.stdout.readline().decode()
-    os.environ["JUPYTER_PATH"] = folder
+    seconds = process.stdout.readline().decode()
+    if seconds:  # else it has failed and said why: kernels start as always
+        os.environ |= {SPARED: seconds, "JUPYTER_PATH": folder}
 
 
 def spared():
