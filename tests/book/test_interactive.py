@@ -646,17 +646,17 @@ def test_detections(show):
         digits, boxes = scenes[scene]["digits"], sum(drawn)
         assert sentence(page) == (
             f"Threshold {threshold:.2f}: {boxes} {'box' if boxes == 1 else 'boxes'} for {digits} "
-            f"{'digit' if digits == 1 else 'digits'}. Query {query + 1} says {one['label']} with probability "
+            f"{'digit' if digits == 1 else 'digits'}. Query {query} says {one['label']} with probability "
             f"{one['p']:.2f}; its box is {'drawn' if drawn[query] else 'below the threshold, and dashed'}. "
             f"It looks most at the cell in row {row + 1}, column {column + 1}."
         )
 
     check(0, 0.9, 0)
-    page.get_by_role("button", name="query 3").hover()
+    page.get_by_role("button", name="query 2").hover()
     check(0, 0.9, 2)
     page.get_by_label("2", exact=True).check()
     check(1, 0.9, 2)
-    page.get_by_role("button", name="query 3").focus()
+    page.get_by_role("button", name="query 2").focus()
     for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
     check(1, 0.9, 1)

@@ -43,13 +43,13 @@ Interactive.figure("detections", "A detector and its queries", (panel, data, say
     over.replaceChildren(drawing(SIZE, SIZE, ...heat, ...others, frame(chosen, chosen.p >= least ? "found chosen" : "chosen")));
     buttons.forEach((button, i) => {
       const { label, p } = one.queries[i];
-      button.replaceChildren(make("span", { class: "unseen" }, `query ${i + 1}: `), make("strong", {}, `${label}`), make("span", { class: "numbers" }, p.toFixed(2)));
+      button.replaceChildren(make("span", { class: "name" }, `query ${i}`), make("strong", {}, `${label}`), make("span", { class: "numbers" }, p.toFixed(2)));
       button.classList.toggle("below", p < least);
     });
     paint();
     const place = chosen.look.indexOf(top);
     say(`Threshold ${least.toFixed(2)}: ${drawn.length} ${drawn.length === 1 ? "box" : "boxes"} for ${one.digits} ${one.digits === 1 ? "digit" : "digits"}. `
-      + `Query ${pointed.value + 1} says ${chosen.label} with probability ${chosen.p.toFixed(2)}; its box is ${chosen.p >= least ? "drawn" : "below the threshold, and dashed"}. `
+      + `Query ${pointed.value} says ${chosen.label} with probability ${chosen.p.toFixed(2)}; its box is ${chosen.p >= least ? "drawn" : "below the threshold, and dashed"}. `
       + `It looks most at the cell in row ${Math.floor(place / cells) + 1}, column ${place % cells + 1}.`);
   }
   update();
