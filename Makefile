@@ -7,7 +7,7 @@ export TQDM_DISABLE := 1
 # Threads that wait for each other by spinning lose half of a busy machine: let them sleep soon.
 export GOMP_SPINCOUNT := 10000
 
-.PHONY: help install book pdf slides handouts linkcheck check test labs grade bench experiments lint format clean
+.PHONY: help install book pdf slides handouts linkcheck check test labs solutions grade bench experiments lint format clean
 
 help:
 	@echo "make install   only make the environment, in .venv; the other targets do it themselves"
@@ -19,6 +19,7 @@ help:
 	@echo "make check   the tests of everyday work, in minutes: style, types, package, the labs' answers; no book"
 	@echo "make test    every test: style, package, labs, pages, notebooks"
 	@echo "make labs    the students' versions of the labs: labs/student/"
+	@echo "make solutions   the labs with their solutions, run: _build/reference/"
 	@echo "make grade   write a class of forty and grade it, each submission in a jail: _build/sample_class/"
 	@echo "make bench   measure speed beside the other libraries: pioneers/results/speed.json"
 	@echo "make experiments NAME=positions   run a longer experiment again, or go on with it; NAME='a b' several"
@@ -42,6 +43,9 @@ install: .venv/.ready
 
 labs: .venv/.ready
 	python labs/release.py
+
+solutions: .venv/.ready
+	python book/run.py --solutions
 
 # A page that failed must be read again: Sphinx would not repeat the warnings of a page it has read.
 book: .venv/.ready

@@ -1,6 +1,7 @@
-"""Run what has changed: the pages and the labs' references, several at a time.
+"""Run what has changed: the pages and the labs with their solutions, several at a time.
 
-    python book/run.py                              # all of them, and the students' versions of the labs
+    python book/run.py                              # the pages, and the students' versions of the labs
+    python book/run.py --solutions                  # the labs with their solutions, too
     python book/run.py lectures/09_gpt labs/04_gpt  # only these, to see whether they run
 
 Results are kept in ``_build`` until what they depend on changes; the build of the book takes them from there.
@@ -41,6 +42,7 @@ Job = Callable[[], object]
 
 def main(names: list[str]) -> int:
     """Run what is not up to date; returns the exit status, 1 when a lab or one of the ``names`` failed."""
+    solutions, names = "--solutions" in names, [name for name in names if name != "--solutions"]
     unknown = [name for name in names if not source_of(name).is_file()]
     if unknown:
         print(f"there is no {', '.join(unknown)}; name a page as _toc.yml does, a lab as labs/NN_topic")
@@ -51,7 +53,7 @@ def main(names: list[str]) -> int:
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
     }
     with TemporaryDirectory() as sockets, ThreadPoolExecutor(AT_A_TIME) as pool:
-        todo = list(jobs(names, Path(sockets)))
+        todo = list(jobs(names, solutions, Path(sockets)))
         if len(todo) > AT_A_TIME:
             warm.warm_kernels(f"{sockets}/warm")
         runs = {pool.submit(job): name for name, job in todo}
@@ -65,12 +67,12 @@ def main(names: list[str]) -> int:
     return int(any(names or name.startswith("labs") for name in failed))
 
 
-def jobs(names: list[str], sockets: Path) -> Iterator[tuple[str, Job]]:
+def jobs(names: list[str], solutions: bool, sockets: Path) -> Iterator[tuple[str, Job]]:
     """What is not up to date, and how to bring it there; labs first, because some take longest."""
     labs = {name.removeprefix("labs/") for name in names if name.startswith("labs/")}
     if not names:
         yield "labs/student", partial(subprocess.run, [sys.executable, release.__file__], check=True)
-    for source, key in release.stale_references(labs) if labs or not names else []:
+    for source, key in release.stale_references(labs) if labs or solutions else []:
         yield f"labs/{source.parent.name}", partial(release.make_reference, source, key)
     cache, package = results.cache_of(ROOT), Sources(ROOT)
     chosen = [name for name in names or pages() if not name.startswith("labs/")]

@@ -3,8 +3,7 @@
     python labs/release.py
 
 A student's version has neither solutions nor hidden tests. The reference,
-``_build/reference/NN_topic.ipynb``, is the lab with its solutions, run from top to bottom; ``book/run.py``
-runs it together with the book's pages.
+``_build/reference/NN_topic.ipynb``, is the lab with its solutions, run from top to bottom by ``book/run.py``.
 What has not changed since is left alone.
 
 A line ``{exercise} 5.7`` of ``lab.md`` stands for the cells of that exercise, which is written in a file

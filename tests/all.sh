@@ -4,7 +4,7 @@
 # at any priority they take their part of it.
 set -euo pipefail
 
-python book/run.py
+python book/run.py --solutions
 rm -f _build/passed/incomplete _build/reference/*.jsonl # the latter: what a lab's experiment has found, and would find again
 python tests/rerun.py >_build/rerun.txt 2>&1 &
 rerun=$!

@@ -1,4 +1,4 @@
-"""Six changes to the libraries that run notebooks and build the book, where they offer no way to ask for it.
+"""Seven changes to the libraries that run notebooks and build the book, where they offer no other way.
 
 - MyST-NB: what a cell prints in pieces is joined, neither broken into lines nor written twice.
 - MyST-NB: the notebook it writes down has the outputs that came from the cache.
@@ -6,16 +6,19 @@
 - Sphinx: Jupyter Book has no option for reading pages in several processes. They are written in one, because
   the V8 that sets the formulas does not survive a fork.
 - Sphinx: a build that reads some pages only would leave the glossary of all others out of the search.
+- Pybtex: what styles there are is looked up once, not for each citation.
 - nbclient: where a network may be used, the cells that need one are not skipped.
 
 They reach into what is private there. ``tests/notebooks/test_patches.py`` says with which versions they work.
 """
 
 import copy
+import functools
 import os
 import re
 from pathlib import Path
 
+import pybtex.plugin
 import warm
 from myst_nb.core import render
 from myst_nb.core.execute.cache import NotebookClientCache
@@ -25,7 +28,13 @@ from nbformat import NotebookNode
 from network import QUIET, may_be_used
 from sphinx.search import IndexBuilder
 
-VERSIONS = {"myst-nb": "1.4.0", "nbclient": "0.11.0", "nbconvert": "7.17.2", "sphinx": "7.4.7"}
+VERSIONS = {
+    "myst-nb": "1.4.0",
+    "nbclient": "0.11.0",
+    "nbconvert": "7.17.2",
+    "pybtex": "0.26.1",
+    "sphinx": "7.4.7",
+}
 
 
 def join_pieces(outputs):
@@ -89,6 +98,7 @@ def keep_index_entries():
 def apply():
     """Change the libraries, once."""
     if render.coalesce_streams is not join_pieces:
+        pybtex.plugin.find_plugin = functools.cache(pybtex.plugin.find_plugin)
         record_memory()
         keep_outputs()
         keep_index_entries()

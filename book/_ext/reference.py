@@ -5,15 +5,12 @@
 - The fields of a named tuple are described by its class; Python's own lines about them are left out.
 - A protocol, which nobody calls, has no arguments.
 - The presets of a configuration are a table.
-- The pages of sources are more than half of all: those of one depth share a sidebar.
 """
 
 import re
 from dataclasses import asdict
 
 from sphinx.domains.python import PyObject
-
-SIDEBARS = {}  # of pages of sources, by their depth and what the theme asks for
 
 
 def keep_letters(app, what, name, obj, options, lines):
@@ -46,24 +43,8 @@ def tabulate_presets(app, what, name, obj, options, lines):
     lines.append("")
 
 
-def share_sidebar(app, pagename, templatename, context, doctree):
-    """Pages of sources are in no chapter, so that their sidebars differ in the way up alone."""
-    if not pagename.startswith("_modules/"):
-        return
-    make = context["generate_toctree_html"]
-
-    def once(kind, **options):
-        which = (pagename.count("/"), kind, *sorted(options.items()))
-        if which not in SIDEBARS:
-            SIDEBARS[which] = make(kind, **options)
-        return SIDEBARS[which]
-
-    context["generate_toctree_html"] = once
-
-
 def setup(app):
     head_attributes()
-    app.connect("html-page-context", share_sidebar, priority=900)  # after the theme
     app.connect("autodoc-skip-member", skip_tuple_fields)
     app.connect("autodoc-process-signature", hide_arguments)
     app.connect("autodoc-process-docstring", keep_letters, priority=400)  # before napoleon

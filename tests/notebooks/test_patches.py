@@ -8,6 +8,7 @@ from copy import deepcopy
 from importlib.metadata import version
 
 import nbval.kernel
+import pybtex.plugin
 import pytest
 from jupyter_client.manager import KernelManager
 from myst_nb.core import render
@@ -38,7 +39,7 @@ def pins(root):
 
 def test_the_libraries_are_those_that_were_tried(root, patches):
     tried = patches.VERSIONS | OURS.__globals__["VERSIONS"]
-    assert set(tried) == {"myst-nb", "nbclient", "nbconvert", "nbval", "sphinx"}
+    assert set(tried) == {"myst-nb", "nbclient", "nbconvert", "nbval", "pybtex", "sphinx"}
     assert tried == {name: version(name) for name in tried}
     assert tried == {name: pins(root)[name] for name in tried}
 
@@ -48,6 +49,11 @@ def test_what_is_replaced_is_there_and_takes_what_ours_takes(patches):
     assert list(inspect.signature(NotebookClientCache.start_client).parameters) == ["self"]
     assert inspect.iscoroutinefunction(NotebookClient._async_cleanup_kernel)
     assert list(inspect.signature(NotebookClient._async_cleanup_kernel).parameters) == ["self"]
+    assert list(inspect.signature(pybtex.plugin.find_plugin).parameters) == [
+        "plugin_group",
+        "name",
+        "filename",
+    ]
     assert list(inspect.signature(IndexBuilder.load).parameters) == ["self", "stream", "format"]
     assert list(inspect.signature(IndexBuilder.prune).parameters) == ["self", "docnames"]
 
