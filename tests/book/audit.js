@@ -58,17 +58,18 @@ globalThis.audit = {
       .map(element => element.outerHTML.slice(0, 200));
   },
 
-  // Formulas and code are thousands of elements that look alike, and axe asks each of them everything. It is left one
-  // word of each formula, and of code one piece of each colour; a word, because axe judges no single letters.
+  // Formulas, code and signatures are thousands of elements that look alike, and axe asks each of them everything. It
+  // is left one word of each formula, and of code one piece of each colour; a word, because axe judges no single letters.
   simplify() {
     const seen = new Set();
-    const alike = [...document.querySelectorAll("pre span")].filter(piece => {
-      const { color, backgroundColor } = getComputedStyle(piece);
-      const look = [color, backgroundColor, piece.closest("div")?.className].join();
+    const pieces = "pre span, .sig :is(em, span), code span";
+    const alike = [...document.querySelectorAll(pieces)].filter(piece => {
+      const { color, backgroundColor, fontSize } = getComputedStyle(piece);
+      const look = [color, backgroundColor, fontSize, piece.closest("div, dt, code")?.className].join();
       return seen.has(look) || !seen.add(look);
     });
     for (const piece of alike) piece.replaceWith(...piece.childNodes);
-    for (const piece of document.querySelectorAll("pre span")) piece.append("code");
+    for (const piece of document.querySelectorAll(pieces)) piece.append("code");
     for (const formula of document.querySelectorAll(".katex")) formula.replaceChildren("formula");
   },
 

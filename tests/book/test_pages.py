@@ -114,6 +114,7 @@ FAULTS = {
     "no alt text": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
     "pale text": '<p style="color: #999; background: #fff">pale</p>',
     "pale code": '<pre><span style="color: #000">a</span><span style="color: #999">b</span></pre>',
+    "a pale signature": '<dl><dt class="sig">a<em style="color: #999">b</em></dt><dd>text</dd></dl>',
     "a scrolling box": '<div style="overflow-x: auto; width: 99px"><p style="width: 300px">far</p></div>',
 }
 
@@ -136,6 +137,7 @@ def test_faults_are_found(browser, tmp_path, fault):
         "no alt text": rules & {"image-alt"},
         "pale text": rules & {"color-contrast"},
         "pale code": rules & {"color-contrast"},
+        "a pale signature": rules & {"color-contrast"},
         "a scrolling box": visit.unreachable and visit.unseen,
     }
     assert {name for name, found in seen.items() if found} >= {fault}
