@@ -71,13 +71,17 @@ def rows(folder):
     return 0
 
 
-def wait(folder, draw, lasts):
-    """Wait for a random moment: of all that a run does, or shortly after a row of its metrics."""
-    if draw.random() < 0.3:
+def goes_on(pids):
+    return any(os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None for pid in pids)
+
+
+def wait(pids, folder, draw, lasts):
+    """Wait for a random moment: of all a run does, or, first of all, shortly after a row of its metrics."""
+    if rows(folder) and draw.random() < 0.3:
         time.sleep(draw.uniform(0, lasts))
         return
-    goal, latest = rows(folder) + draw.randint(1, 4), time.monotonic() + 5 * lasts
-    while rows(folder) < goal and time.monotonic() < latest:
+    goal = rows(folder) + draw.randint(1, 4)
+    while rows(folder) < goal and goes_on(pids):  # one that was killed late may have fewer rows to go
         time.sleep(0.002)
     time.sleep(draw.uniform(0, 0.03))
 
@@ -91,7 +95,7 @@ def main(seed, processes, folder, *arguments):
     for _ in range(MOST):
         pids = start([*arguments, "--out", folder], processes, log)
         kind = draw.choice([signal.SIGKILL, signal.SIGTERM])
-        wait(folder, draw, lasts)
+        wait(pids, folder, draw, lasts)
         victims = pids if kind == signal.SIGTERM else draw.sample(pids, draw.randint(1, processes))
         send(kind, victims)
         send(signal.SIGTERM, set(pids) - set(victims))  # as torchrun does
