@@ -4,6 +4,7 @@ Three kinds may be skipped even there: tests of the GPU, tests of public data se
 tests of the jail on a machine whose kernel forbids one.
 """
 
+import gc
 import os
 import random
 import shutil
@@ -75,6 +76,11 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.startswith(UNCOUNTED):
             item.add_marker("no_cover")
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()  # or Python looks for garbage among the tests and in torch, all the time
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,6 +8,7 @@ always.
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -73,6 +74,8 @@ def serve(folder):
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as a kernel does
     for name in IMPORTED:
         importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # or each fork looks for garbage here, also as it ends
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
         listening.bind(f"{folder}/socket")

@@ -1,6 +1,8 @@
 """The command line: its commands, and how each of them ends."""
 
+import atexit
 import functools
+import gc
 import importlib
 import os
 import sys
@@ -51,6 +53,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: after ``--help`` (status 0), or if the arguments are wrong (status 2).
     """
+    if argv is None:
+        atexit.register(gc.freeze)  # or this process, as it ends, looks for garbage in torch for a second
     smaller, first = "", os.environ.get("RANK", "0") == "0"  # of several processes, the first one prints
     try:
         args = make_parser().parse_args(argv)
