@@ -5,7 +5,7 @@ from collections.abc import Collection
 from difflib import ndiff
 from typing import NamedTuple
 
-from pioneers.checks.loading import drafts, find, lab_folders
+from pioneers.checks.loading import find, numbered
 from pioneers.checks.report import headline
 
 
@@ -26,9 +26,9 @@ class Known(NamedTuple):
 def known_mistakes(exercises: Collection[str]) -> dict[str, list[Known]]:
     """Return the wrong answers to these ``exercises``, which are named as in the marks."""
     found = {}
-    for draft in (draft for folder in lab_folders().values() for draft in drafts(folder)):
-        name = headline(find(draft.key))
-        if name in exercises:
+    for name in exercises:
+        draft = numbered(name.partition(" ")[0])
+        if draft and name == headline(find(draft.key)):
             found[name] = [
                 Known(wrong.diagnosis, wrong.misconception, difference(draft.answer, wrong.source))
                 for wrong in draft.wrongs

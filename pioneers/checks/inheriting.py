@@ -18,7 +18,7 @@ def inherited(draft: Draft, made: Mapping[str, Draft]) -> list[Mistake]:
 
     Args:
         draft: the later exercise.
-        made: all exercises by number.
+        made: by number, at least the exercises that it builds on.
     """
     found = []
     for keys, source in draft.links:

@@ -46,32 +46,33 @@ def _draft(file: Path) -> Draft:
     return draft
 
 
-@cache
-def _exercises() -> dict[str, Exercise]:
-    made = {draft.key: draft for folder in lab_folders().values() for draft in drafts(folder)}
-    return {
-        key: replace(
-            draft.finished(),
-            mistakes=(*draft.mistakes, *inherited(draft, made)),
-            slips=tuple(slips(draft)),
-            near=partial(near, draft),
-        )
-        for key, draft in made.items()
-    }
+def numbered(key: str) -> Draft | None:
+    """Return the exercise with the number ``key`` as it is written; None if there is none."""
+    folder = lab_folders().get(key.split(".")[0])
+    return next((draft for draft in drafts(folder) if draft.key == key), None) if folder else None
 
 
 def numbers() -> list[str]:
     """Return the numbers of all exercises, in order."""
-    return list(_exercises())
+    return [draft.key for folder in lab_folders().values() for draft in drafts(folder)]
 
 
+@cache
 def find(key: str) -> Exercise:
     """Return the exercise with the number ``key``, such as ``"1.3"``.
+
+    Only its own lab is read, and the labs of the exercises that it builds on.
 
     Raises:
         ValueError: there is none.
     """
-    exercises = _exercises()
-    if key not in exercises:
-        raise ValueError(f"there is no exercise {key!r}; the numbers are {', '.join(exercises)}")
-    return exercises[key]
+    draft = numbered(key)
+    if draft is None:
+        raise ValueError(f"there is no exercise {key!r}; the numbers are {', '.join(numbers())}")
+    earlier = {step: made for steps, _ in draft.links for step in steps if (made := numbered(step))}
+    return replace(
+        draft.finished(),
+        mistakes=(*draft.mistakes, *inherited(draft, earlier)),
+        slips=tuple(slips(draft)),
+        near=partial(near, draft),
+    )
