@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pioneers.checks import examine
+from pioneers.checks import examine, loading
 from pioneers.checks.building import exercise, stops_at
 from pioneers.checks.edits import edited
 from pioneers.checks.loading import drafts, exercise_files, lab_folders, labs_folder
@@ -98,6 +98,13 @@ def test_labs_are_found_by_their_numbers_and_their_exercises_by_their_files() ->
     assert sorted(folders, key=int) == [str(number) for number in range(1, len(folders) + 1)]
     assert all(folder.parent == labs_folder() for folder in folders.values())
     assert len(drafts(folders["5"])) == len(exercise_files(folders["5"])) == 9
+
+
+def test_an_exercise_is_found_without_reading_other_labs_than_it_builds_on(monkeypatch) -> None:
+    read = set()
+    monkeypatch.setattr(loading, "drafts", lambda folder: read.add(folder.name) or drafts(folder))
+    assert loading.find.__wrapped__("1.1").key == "1.1"
+    assert read == {"01_self_attention"}
 
 
 def test_a_symptom_is_known_by_the_stage_and_the_probe_at_which_judging_stopped(ex) -> None:
