@@ -55,6 +55,12 @@ def seed():
     return drawn
 
 
+@pytest.fixture
+def interruptible(monkeypatch):
+    """Processes started now are not measured: a signal's exception within coverage leaves its lock held."""
+    monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
+
+
 @pytest.fixture(scope="module")
 def browser():
     """A running browser."""

@@ -234,6 +234,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_marks(room, jail, tmp_pa
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_at_once_and_says_how_far_it_got(room, jail, tmp_path):
     other, before = Classroom(tmp_path / "interrupted"), orphans()
     endless = other.answered(softmax="import time\n\ndef softmax(x, dim):\n    time.sleep(60)")

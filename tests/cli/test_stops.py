@@ -23,6 +23,8 @@ STOPPED = Path(__file__).with_name("stopped.py")
 ROOT = STOPPED.parents[2]
 TORCHRUN = [sys.executable, "-m", "torch.distributed.run"]
 
+pytestmark = pytest.mark.usefixtures("interruptible")
+
 if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
     pytest.skip("this build of torch has no gloo", allow_module_level=True)
 

@@ -159,6 +159,7 @@ def test_a_lock_alone_does_not_make_a_folder_foreign(command, tmp_path):
         assert pioneers.from_pretrained(tmp_path)
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("kind", "status", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 )
