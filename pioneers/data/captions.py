@@ -1,5 +1,6 @@
 """Pictures with captions and nothing to download: handwritten digits and their names in fifteen languages."""
 
+import functools
 import random
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -62,10 +63,15 @@ def digit_captions(language: str) -> list[list[str]]:
         >>> digit_captions("de")[3]
         ['drei', 'die Zahl drei', 'ein Bild der Zahl drei']
     """
+    return [list(ways) for ways in _captions(language)]
+
+
+@functools.cache
+def _captions(language: str) -> tuple[tuple[str, ...], ...]:
     if language not in TEMPLATES:
         raise ValueError(f"there are no captions in {language!r}; there are: {', '.join(TEMPLATES)}")
     names = [import_extra("num2words", "data").num2words(digit, lang=language) for digit in range(10)]
-    return [[name, *(template.format(name) for template in TEMPLATES[language])] for name in names]
+    return tuple((name, *(template.format(name) for template in TEMPLATES[language])) for name in names)
 
 
 def captioned_digits(
@@ -91,7 +97,7 @@ def captioned_digits(
     """
     if not languages:
         raise ValueError("captions need at least one language")
-    known = {language: digit_captions(language) for language in languages}
+    known = {language: _captions(language) for language in languages}
     rng = random.Random(f"captions {seed}")
     drawn = [rng.choice(languages) for _ in digits.labels]
     pairs = zip(drawn, digits.labels.tolist(), strict=True)
