@@ -6,7 +6,9 @@ A small BERT reads the embedded documents, character by character and in lower c
 goes on for as many operations again: in the same way, or as ELECTRA's discriminator, which is asked about all
 tokens or about the gaps alone. The generator is the frequencies of the characters, as in section 3.2 of the
 paper. At the end all are frozen, and a linear map from the mean state of the characters of a word tells the
-word's tag: which part of speech it is (English Web Treebank), and whether it is code.
+word's tag: which part of speech it is and what it is to the word that it depends on (English Web Treebank),
+and whether it is code. The map is also given the embeddings alone, which know nothing of the context, and all
+states side by side.
 """
 
 import functools
@@ -21,7 +23,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from experiments.common import FINISHED, run
 from experiments.text.characters import characters, corpus, probe
-from pioneers.models import ELECTRAConfig, ELECTRADiscriminator, ELECTRAGenerator
+from pioneers.models import BERT, ELECTRAConfig, ELECTRADiscriminator, ELECTRAGenerator
 from pioneers.objectives import masked_lm, masked_lm_loss
 from pioneers.training import TrainConfig, fit, load_weights, save_weights
 
@@ -41,8 +43,10 @@ CASES: dict[str, dict[str, Any]] = {
     "ELECTRA, 1000": {"goal": "all tokens", "second": 1000},
     "masked LM, 3000": {"goal": "masked LM", "second": 3000},
     "ELECTRA, 3000": {"goal": "all tokens", "second": 3000},
+    "masked LM, 10000": {"goal": "masked LM", "second": 10_000},
+    "ELECTRA, 10000": {"goal": "all tokens", "second": 10_000},
 }
-TASKS = ("ewt", "code words")
+TASKS = ("ewt", "relations", "code words")
 LR = 3e-3, 1e-3  # of the first stage and of the second
 MASK_ID = 0
 HELD_OUT = 100  # batches
@@ -128,6 +132,14 @@ def first_stage(
     return bert
 
 
+def states(body: BERT, ids: Tensor) -> Tensor:
+    """The embeddings and what each block makes of them, side by side, ``(B, T, (L + 1) D)``."""
+    found = [body.embed(ids)]
+    for block in body.stack.blocks:
+        found.append(block(found[-1]))
+    return torch.cat(found, dim=-1)
+
+
 def one_case(
     *,
     seed: int,
@@ -143,8 +155,8 @@ def one_case(
     masked = goal in (None, "masked LM")
     loss_fn, everywhere = masked_loss, masked_loss
     if not masked:
-        bert, model = model.bert, ELECTRADiscriminator(config(sizes, seq_len))
-        model.bert.load_state_dict(bert.state_dict())
+        first, model = model.bert, ELECTRADiscriminator(config(sizes, seq_len))
+        model.bert.load_state_dict(first.state_dict())
         loss_fn = functools.partial(electra_loss, gaps_only=goal == "gaps")
         everywhere = functools.partial(electra_loss, gaps_only=False)
     found: dict[str, Any] = {}
@@ -159,7 +171,9 @@ def one_case(
             wrong = [corrupt(test(step))[1].float().mean().item() for step in range(HELD_OUT)]
             found["replaced"] = sum(wrong) / HELD_OUT
     found["held_out"] = sum(losses) / HELD_OUT
-    return found | {task: probe(model.bert, task, seq_len) for task in TASKS}
+    bert = model.bert
+    reads = {"": bert, ", embeddings": bert.embed, ", all states": functools.partial(states, bert)}
+    return found | {task + kind: probe(read, task, seq_len) for kind, read in reads.items() for task in TASKS}
 
 
 def main() -> None:

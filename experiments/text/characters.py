@@ -2,13 +2,13 @@
 
 import functools
 from collections import Counter
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from sklearn.metrics import matthews_corrcoef
-from torch import Tensor, nn
+from torch import Tensor
 
 from pioneers.data import TaggedSentence, code_words, documents, ud_english_ewt
 
@@ -55,8 +55,9 @@ def corpus(split: str) -> Tensor:
 @functools.cache
 def tagged(task: str, seq_len: int) -> tuple[Words, Words, int]:
     """Words to fit the linear map with, words to judge it by, and the number of tags."""
-    if task == "ewt":
-        train, test = ud_english_ewt("validation"), ud_english_ewt("test")
+    if task in ("ewt", "relations"):
+        tags: Literal["parts", "relations"] = "parts" if task == "ewt" else "relations"
+        train, test = ud_english_ewt("validation", tags), ud_english_ewt("test", tags)
     else:
         train, test = code_words("train"), code_words("test")
     names = sorted({tag for sentence in (*train, *test) for tag in sentence.tags})
@@ -81,27 +82,27 @@ def words(sentences: Sequence[TaggedSentence], names: Sequence[str], seq_len: in
 
 
 @torch.inference_mode()
-def word_states(body: nn.Module, given: Words) -> Tensor:
-    """The mean of the last states of each word's characters, ``(N, D)``."""
-    rows = [body(given.input_ids[i : i + 128]) for i in range(0, len(given.input_ids), 128)]
+def word_states(read: Callable[[Tensor], Tensor], given: Words) -> Tensor:
+    """The mean of what is read of each word's characters, ``(N, D)``."""
+    rows = [read(given.input_ids[i : i + 128]) for i in range(0, len(given.input_ids), 128)]
     states, inside = torch.cat(rows).flatten(0, 1), given.word >= 0
     sums = states.new_zeros(len(given.tags), states.shape[1])
     sums.index_add_(0, given.word[inside], states[inside])
     return (sums / given.word[inside].bincount(minlength=len(sums))[:, None]).double()
 
 
-def probe(body: nn.Module, task: str, seq_len: int) -> float:
-    """Least squares from frozen states to tags: accuracy of part of speech, otherwise Matthews' correlation.
+def probe(read: Callable[[Tensor], Tensor], task: str, seq_len: int) -> float:
+    """Least squares from frozen states to tags: accuracy, and for code or not Matthews' correlation.
 
     The squares are ridged a little, since some states may be sums of others.
     """
     train, test, count = tagged(task, seq_len)
-    seen, asked = word_states(body, train), word_states(body, test)
+    seen, asked = word_states(read, train), word_states(read, test)
     centre, scale = seen.mean(0), seen.std(0)
     seen, asked = (F.pad((states - centre) / scale, (0, 1), value=1.0) for states in (seen, asked))
     ridge = 1e-3 * len(seen) * torch.eye(seen.shape[1], dtype=seen.dtype)
     answers = seen.T @ F.one_hot(train.tags, count).double()
     found = (asked @ torch.linalg.solve(seen.T @ seen + ridge, answers)).argmax(-1)
-    if task == "ewt":
+    if task != "code words":
         return (found == test.tags).double().mean().item()
     return float(matthews_corrcoef(test.tags, found))

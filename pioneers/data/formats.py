@@ -3,7 +3,7 @@
 import json
 from math import prod
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
@@ -93,22 +93,28 @@ class TaggedSentence(NamedTuple):
 
     Attributes:
         words: as written.
-        tags: one for each; parts of speech are among the 17 universal ones, such as ``NOUN``.
+        tags: one for each.
     """
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
 
-def read_conllu(path: str | Path) -> list[TaggedSentence]:
-    """Read the sentences of a CoNLL-U file, as word forms and universal part-of-speech tags.
+def read_conllu(path: str | Path, tags: Literal["parts", "relations"] = "parts") -> list[TaggedSentence]:
+    """Read the sentences of a CoNLL-U file, as word forms and tags.
 
     Lines of words written together (``1-2``) and of words left out (``8.1``) are skipped: the parts of
     the former have lines of their own, the latter are not in the text.
 
+    Args:
+        path: of the file.
+        tags: universal parts of speech, such as ``NOUN``, or each word's universal relation to the word that
+            it depends on, such as ``nsubj``, without a language's own subtype.
+
     Raises:
         ValueError: a line has not ten columns.
     """
+    column = {"parts": 3, "relations": 7}[tags]
     sentences: list[TaggedSentence] = []
     words: list[tuple[str, str]] = []
     for number, line in enumerate([*read_lines(path), ""], start=1):
@@ -121,7 +127,7 @@ def read_conllu(path: str | Path) -> list[TaggedSentence]:
             if len(columns) != 10:
                 raise ValueError(f"{path}, line {number}: {len(columns)} columns where CoNLL-U has 10")
             if columns[0].isdigit():
-                words.append((columns[1], columns[3]))
+                words.append((columns[1], columns[column].partition(":")[0]))
     return sentences
 
 

@@ -4,7 +4,7 @@ import re
 import tarfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pioneers.data.download import fetch
 from pioneers.data.embedded import ImageSet
@@ -157,17 +157,18 @@ def squad2(split: str) -> list[Question]:
     return read_squad(fetch(f"squad2/{_choose('squad2', split, files)}.json"))
 
 
-def ud_english_ewt(split: str) -> list[TaggedSentence]:
-    """Load sentences of the English web with universal part-of-speech tags (English Web Treebank, UD 2.16).
+def ud_english_ewt(split: str, tags: Literal["parts", "relations"] = "parts") -> list[TaggedSentence]:
+    """Load tagged sentences of the English web (English Web Treebank, UD 2.16).
 
     Args:
         split: ``"validation"`` (2,001 sentences) or ``"test"`` (2,077).
+        tags: the 17 universal parts of speech, or the 37 universal relations to the word depended on.
 
     Raises:
         ValueError: there is no such split.
     """
     stem = _choose("ud_english_ewt", split, {"validation": "dev", "test": "test"})
-    return read_conllu(fetch(f"ud_english_ewt/en_ewt-ud-{stem}.conllu"))
+    return read_conllu(fetch(f"ud_english_ewt/en_ewt-ud-{stem}.conllu"), tags=tags)
 
 
 def mnist(split: str) -> ImageSet:

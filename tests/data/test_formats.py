@@ -104,6 +104,12 @@ def test_conllu_gives_words_and_tags(write):
         read_conllu(write("b.conllu", text + "2\tso\tso\n"))
 
 
+def test_conllu_gives_relations_without_their_subtypes(write):
+    rows = [["1", "its", *"_____", "nmod:poss", "_", "_"], ["2", "end", *"_____", "root", "_", "_"]]
+    path = write("a.conllu", "".join("\t".join(row) + "\n" for row in rows))
+    assert read_conllu(path, "relations") == [(("its", "end"), ("nmod", "root"))]
+
+
 def test_squad_gives_questions_with_and_without_answers(write):
     answer = {"text": "Rouen", "answer_start": 3}
     entries = [

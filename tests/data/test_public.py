@@ -191,6 +191,9 @@ def test_the_english_web_treebank_as_published(public_data):
     assert (len(validation), len(test)) == (2_001, 2_077)
     assert len({tag for sentence in test for tag in sentence.tags}) == 17
     assert all(len(sentence.words) == len(sentence.tags) for sentence in validation)
+    relations = data.ud_english_ewt("validation", "relations")
+    assert [sentence.words for sentence in relations] == [sentence.words for sentence in validation]
+    assert sum(sentence.tags.count("root") for sentence in relations) == 2_001
 
 
 def test_mnist_as_published(public_data):

@@ -2,9 +2,10 @@
 
 import torch
 
-from experiments.electra import MASK_ID, batches, corrupt, electra_loss
+from experiments.electra import CONFIG, MASK_ID, batches, config, corrupt, electra_loss, states
 from experiments.text.characters import characters, corpus, words
 from pioneers.data import code_words
+from pioneers.models import BERT
 
 
 def test_every_character_finds_its_word():
@@ -45,3 +46,11 @@ def test_documents_are_read_in_lower_case():
     assert "e" in letters
     assert corpus("test").max() < len(characters())
     assert letters.replace("[MASK]", "").replace("[UNK]", "").islower()
+
+
+def test_all_states_are_those_from_the_embeddings_to_the_last_block():
+    torch.manual_seed(0)
+    body, ids = BERT(config(CONFIG["sizes"], 16)).eval(), corpus("test")[:48].view(3, 16)
+    first, _, last = states(body, ids).chunk(CONFIG["sizes"]["num_layers"] + 1, dim=-1)
+    torch.testing.assert_close(first, body.embed(ids))
+    torch.testing.assert_close(last, body(ids))
