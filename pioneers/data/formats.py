@@ -112,9 +112,11 @@ def read_conllu(path: str | Path, tags: Literal["parts", "relations"] = "parts")
             it depends on, such as ``nsubj``, without a language's own subtype.
 
     Raises:
-        ValueError: a line has not ten columns.
+        ValueError: a line has not ten columns, or there are no such tags.
     """
-    column = {"parts": 3, "relations": 7}[tags]
+    places = {"parts": 3, "relations": 7}
+    if tags not in places:
+        raise ValueError(f"tags: {tags!r} is not among {', '.join(places)}")
     sentences: list[TaggedSentence] = []
     words: list[tuple[str, str]] = []
     for number, line in enumerate([*read_lines(path), ""], start=1):
@@ -127,7 +129,7 @@ def read_conllu(path: str | Path, tags: Literal["parts", "relations"] = "parts")
             if len(columns) != 10:
                 raise ValueError(f"{path}, line {number}: {len(columns)} columns where CoNLL-U has 10")
             if columns[0].isdigit():
-                words.append((columns[1], columns[column].partition(":")[0]))
+                words.append((columns[1], columns[places[tags]].partition(":")[0]))
     return sentences
 
 

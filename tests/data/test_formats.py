@@ -108,6 +108,8 @@ def test_conllu_gives_relations_without_their_subtypes(write):
     rows = [["1", "its", *"_____", "nmod:poss", "_", "_"], ["2", "end", *"_____", "root", "_", "_"]]
     path = write("a.conllu", "".join("\t".join(row) + "\n" for row in rows))
     assert read_conllu(path, "relations") == [(("its", "end"), ("nmod", "root"))]
+    with pytest.raises(ValueError, match="'lemmas' is not among parts, relations"):
+        read_conllu(path, "lemmas")
 
 
 def test_squad_gives_questions_with_and_without_answers(write):
