@@ -63,7 +63,8 @@ Interactive.figure("block", "The block's wiring", (panel, data, say) => {
         ...(n && (name === chosen || n === depth)
           ? [make("text", { class: name === chosen ? "kept" : "dropped", x: x(n) + 8, y: y(sizes[n]) + 4 }, TITLE[name])] : [])];
     });
-    return drawing(CHART.width, CHART.height, ...levels, ...blocks, ...curves,
+    const hint = make("text", { class: "dropped", x: x(depth / 2), y: y(top / 2), "text-anchor": "middle" }, n ? "" : "move the slider");
+    return drawing(CHART.width, CHART.height, ...levels, ...blocks, hint, ...curves,
       make("circle", { class: "marker", r: 5, cx: x(n), cy: y(data.placements[chosen][n]) }),
       make("text", { x: x(0) - 16, y: 14 }, "size of the stream"),
       make("text", { x: x(depth / 2), y: y(0) + 32, "text-anchor": "middle" }, "block"));

@@ -21,12 +21,14 @@ Interactive.figure("cache", "The key/value cache, step by step", (panel, data, s
   const computed = (pass, keep) => (keep && pass > 0 ? 1 : seen(pass));
   const total = (passes, keep) => range(passes).reduce((sum, pass) => sum + computed(pass, keep), 0);
 
+  const label = (pass, kind = "") => make("text", { class: kind, x: 0, y: 28 + pass * CELL }, `pass ${pass + 1}`);
+
   function drawPass(pass) {
     const first = seen(pass) - computed(pass, cached.value), y = 16 + pass * CELL;
     const squares = range(seen(pass)).map(i => make("rect", {
       class: i < first ? "kept" : "computed", x: LEFT + i * CELL + 1, y: y + 1, width: CELL - 2, height: CELL - 2,
     }));
-    return make("g", {}, make("text", { x: 0, y: y + 12 }, `pass ${pass + 1}`), ...squares);
+    return make("g", {}, label(pass), ...squares);
   }
 
   function update() {
@@ -34,7 +36,8 @@ Interactive.figure("cache", "The key/value cache, step by step", (panel, data, s
     text.replaceChildren(...tokens.slice(0, prompt + written).map((token, i) => make("span", {
       class: i < prompt ? "piece" : i === prompt + written - 1 ? "piece made" : "piece new",
     }, token)));
-    cells.replaceChildren(make("text", { x: LEFT, y: 11 }, "position 1 …"), ...range(written).map(drawPass));
+    cells.replaceChildren(make("text", { x: LEFT, y: 11 }, "position 1 …"),
+      ...range(last + 1).map(pass => (pass < written ? drawPass(pass) : label(pass, "dropped"))));
     const kept = written ? seen(written - 1) : 0;
     const bytes = 2 * data.layers * data.width * data.bytes * (cached.value ? kept : 0);
     const rows = [["Positions computed in this pass", written ? computed(written - 1, cached.value) : 0],
