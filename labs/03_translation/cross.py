@@ -32,7 +32,7 @@ ex = exercise(
 
 
 @ex.maker
-def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=2, dtype=torch.float32, low=False, large=1):
+def sentences(normal, B, T, S, lengths, D=7, K=3, Kv=5, size=1, dtype=torch.float32, low=False, large=1):
     """Streams of decoder and encoder of a given ``size``, matrices of size 1; or all scores are ``low``.
 
     Padding is multiplied by ``large``.
@@ -57,9 +57,9 @@ ex.probe("double precision", B=2, T=3, S=5, lengths=[3, 5], dtype=torch.float64)
 ex.probe("numbers with gaps in memory", B=2, T=3, S=5, lengths=[4, 2], strided=True)
 ex.probe(LOW, B=2, T=3, S=5, lengths=[2, 4], low=True, dtype=torch.float64)
 ex.probe(LARGE, B=3, T=2, S=5, lengths=[2, 4, 3], large=1e10)
-WIDE = {"D": 11, "K": 5, "Kv": 3}
-ex.hidden("keys wider than values", B=3, T=2, S=7, lengths=[1, 7, 4], size=1, **WIDE)
-ex.hidden("as long as the source, large scores", B=2, T=5, S=5, lengths=[5, 3], size=5, **WIDE)
+WIDE, F64 = {"D": 11, "K": 5, "Kv": 3}, torch.float64
+ex.hidden("keys wider than values", B=3, T=2, S=7, lengths=[1, 7, 4], **WIDE)
+ex.hidden("as long as the source, large scores", B=2, T=5, S=5, lengths=[5, 3], size=5, dtype=F64, **WIDE)
 
 
 @ex.law(

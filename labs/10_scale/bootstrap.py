@@ -42,7 +42,7 @@ def runs(normal, sizes, R, M=0, b=0.2, a=5.0, noise=0.1, dtype=torch.float32):
 THREE = [1e3, 1e3, 1e3, 1e4, 1e4, 3e5, 3e5]
 ex.probe("seven runs of three sizes", sizes=THREE, R=23)
 ex.probe("five sizes, one run each", sizes=[2e3, 7e3, 3e4, 5e4, 9e5], R=11, b=0.07, noise=0.03)
-ex.probe("sizes in no order", sizes=[3e4, 1e3, 5e5, 2e4, 8e3, 6e4], R=13, b=0.5)
+ex.probe("sizes in no order", sizes=[3e4, 1e3, 5e5, 2e4, 8e3, 6e4], R=13, b=0.5, dtype=torch.float64)
 ex.probe("losses that grow", sizes=[1e2, 1e3, 1e4, 1e5], R=17, b=-0.3, a=0.1)
 ex.probe("two resamples", sizes=[1e3, 5e3, 2e4], R=2)
 ex.probe("one resample", sizes=[1e3, 5e3, 2e4, 3e4], R=1, M=3)

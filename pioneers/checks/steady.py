@@ -1,6 +1,6 @@
 """Draw a probe again where rounding or a tie alone might cost a right answer its points.
 
-The numbers that everybody gets were looked at when the exercise was written; those of a variant never were.
+The numbers that everybody gets are tested with every right answer we have; those of a variant never were.
 """
 
 from collections.abc import Callable, Sequence
@@ -47,12 +47,12 @@ def is_steady(exercise: Exercise, probe: Probe, rights: Sequence[Right] = ()) ->
     exact, share = expected(exercise, probe), SHARE.get(probe.dtype or torch.float32, OTHERWISE)
     tried = [call(exercise.reference, probe)]
     tried += [expected(exercise, _moved(probe, way)) for way in (1, -1)] if probe.dtype else []
-    if not all(_agree(case_of(exercise, probe, outcome, exact), share) for outcome in tried):
+    if not all(agrees(case_of(exercise, probe, outcome, exact), share) for outcome in tried):
         return False
     numbers = [x for x in (exact.tensor, *exact.grads.values()) if x is not None and x.numel()]
     large = any(bool(x.double().abs().max() > LARGE) for x in numbers)
     others = _functions(exercise.key, *(right.source for right in rights)) if large else ()
-    return all(_agree(case_of(exercise, probe, call(answer, probe), exact), 0.7) for answer in others)
+    return all(agrees(case_of(exercise, probe, call(answer, probe), exact), 0.7) for answer in others)
 
 
 @cache
@@ -60,7 +60,7 @@ def _functions(key: str, *sources: str) -> list[Callable[..., Any]]:
     return [define(key, source) for source in sources]
 
 
-def _agree(case: Case, share: float) -> bool:
+def agrees(case: Case, share: float) -> bool:
     """Return whether two outcomes differ by at most this share of what is allowed."""
     got, want, dtype = case.outcome, case.expected, case.probe.dtype
     if got.value is None or got.value.shape != want.tensor.shape:

@@ -9,11 +9,12 @@ import pytest
 
 from pioneers.checks import examine, explain, find, numbers
 from pioneers.checks.edits import define, edited
-from pioneers.checks.judge import first_failure
+from pioneers.checks.judge import case_of, expected, first_failure
 from pioneers.checks.loading import drafts, lab_folders
 from pioneers.checks.rules import rules
 from pioneers.checks.run import call
 from pioneers.checks.sections import SECTIONS
+from pioneers.checks.steady import agrees
 
 ROOT = Path(__file__).parents[2]
 TWINS = [
@@ -22,9 +23,8 @@ TWINS = [
     for number, mistake in enumerate(find(key).mistakes)
     if mistake.twin and not mistake.origin
 ]
-LINKED = [
-    draft for folder in lab_folders().values() for draft in drafts(folder) if any(s for _, s in draft.links)
-]
+DRAFTS = [draft for folder in lab_folders().values() for draft in drafts(folder)]
+LINKED = [draft for draft in DRAFTS if any(s for _, s in draft.links)]
 
 
 @pytest.mark.parametrize("key", numbers())
@@ -33,6 +33,16 @@ def test_the_reference_passes_its_own_probes(key) -> None:
     start = time.thread_time()
     assert first_failure(exercise, lambda probe: call(exercise.reference, probe), exercise.probes()) is None
     assert time.thread_time() - start < 5, "a student waits for this answer"
+
+
+@pytest.mark.parametrize("draft", DRAFTS, ids=lambda draft: draft.key)
+def test_no_right_answer_comes_near_to_what_rounding_may_cost(draft) -> None:
+    exercise = find(draft.key)
+    answers = [exercise.reference, *(define(draft.key, right.source) for right in draft.rights)]
+    for probe in [*draft.probes(), *draft.probes(hidden=True)]:
+        exact = expected(exercise, probe)
+        for answer in answers:
+            assert agrees(case_of(exercise, probe, call(answer, probe), exact), 0.7), probe.name
 
 
 @pytest.mark.parametrize(("key", "number"), TWINS)
