@@ -66,7 +66,7 @@ def fit(
     Returns:
         A row for every ``log_every``-th step from 0 on, and for the last: ``step``; ``loss``, that of the
         step's batch alone, before the update; ``grad_norm``, the length of its gradient before clipping; and
-        the numbers of ``evaluate``, after the train_step. A resumed run returns the earlier rows too.
+        the numbers of ``evaluate``, after the update. A resumed run returns the earlier rows too.
 
     Raises:
         FloatingPointError: the loss or the gradient is no longer finite; the last good checkpoint is kept.
