@@ -68,7 +68,7 @@ class Book:
         environment = os.environ | {"PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"}
         run = subprocess.run(
             ["make", "-o", ".venv/.ready", "book"],  # this environment, instead of one of its own
-            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120,
+            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=280,
         )  # fmt: skip
         return run.returncode, re.sub(r"\x1b\[[\d;]*m", "", run.stderr)
 
@@ -90,7 +90,7 @@ MEET = """\
 import time
 from pathlib import Path
 Path("{mine}").touch()
-until = time.monotonic() + 40
+until = time.monotonic() + 100
 while not Path("{other}").exists():
     assert time.monotonic() < until, "the other page has not begun"
     time.sleep(0.1)
