@@ -66,8 +66,14 @@ def changed(root, file):
     return {name for name in PAGES if before[name] != after[name]}
 
 
+@pytest.fixture(scope="module")
+def reader():
+    """The files that count for whoever reads folders of weights."""
+    return Sources(ROOT).files("from pioneers.weights import from_pretrained")
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_only_defines_names_when_it_is_imported(path):
+def test_a_module_only_defines_names_when_it_is_imported(path, reader):
     body = [node for node in ast.parse(path.read_text()).body if not isinstance(node, DEFINING)]
     body = [n for n in body if not (isinstance(n, ast.If) and ast.unparse(n.test) in ONLY_FOR)]
     documented = [
@@ -75,7 +81,6 @@ def test_a_module_only_defines_names_when_it_is_imported(path):
     ]
     registered = [node for node in body if ast.unparse(node).startswith(("register(", "register_kind("))]
     if registered:  # whoever reads folders imports these files by name, so that they count
-        reader = Sources(ROOT).files("from pioneers.weights import from_pretrained")
         assert path in reader
     assert set(body) == {*documented, *registered} or path.name == "__main__.py"
 
