@@ -15,8 +15,20 @@ import pytest
 # The grader's tests give their prisoners seconds, and those of times measure: one by one, in one process.
 ONE_BY_ONE = ("tests/autograder/", "tests/notebooks/test_times.py")
 
-# Thousands of calls of the same lines: counting these would take a third of their time.
-UNCOUNTED = ("tests/labs/test_kill_matrix.py", "tests/checks/test_variants.py")
+# Counting lines takes a third of the time of tests that run the same ones again and again, or other people's.
+UNCOUNTED = (
+    "tests/checks/test_exercises.py",
+    "tests/checks/test_variants.py",
+    "tests/experiments/",
+    "tests/labs/test_kill_matrix.py",
+    "tests/models/test_every_model.py",
+    "tests/models/test_export.py",
+    "tests/notebooks/",
+    "tests/test_project.py",
+    "tests/tokenizers/test_published.py",
+    "tests/tokenizers/test_unicode.py",
+    "tests/weights/",
+)
 
 ROOT = Path(__file__).parents[1]
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
